@@ -1,0 +1,1 @@
+"""Rules that look at what was recorded and say what is wrong."""

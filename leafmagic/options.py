@@ -1,0 +1,48 @@
+"""What a trace can be asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Mode = Literal["auto", "widget", "html", "text", "off"]
+Grads = Literal["auto", "norm", "off"]
+MODES: tuple[str, ...] = get_args(Mode)
+GRADS: tuple[str, ...] = get_args(Grads)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of one trace.
+
+    Attributes
+    ----------
+    mode : {"auto", "widget", "html", "text", "off"}
+        What is shown. ``auto`` is the widget in a kernel and text in a terminal.
+    strict : bool
+        Whether errors and warnings fail the cell after it ran.
+    ignore : tuple of str
+        Kinds or codes of findings to leave out.
+    retain : tuple of str
+        Variables to call ``retain_grad()`` on as soon as they are non-leaves.
+    grads : {"auto", "norm", "off"}
+        Whether gradient norms are measured: after a backward at most ten times a
+        second and at the end (``auto``), after every backward (``norm``), or never.
+
+    Raises
+    ------
+    ValueError
+        If `mode` or `grads` is none of the words above.
+    """
+
+    mode: Mode = "auto"
+    strict: bool = False
+    ignore: tuple[str, ...] = ()
+    retain: tuple[str, ...] = ()
+    grads: Grads = "auto"
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise ValueError(f"mode must be one of {', '.join(MODES)}, not {self.mode!r}")
+        if self.grads not in GRADS:
+            raise ValueError(f"grads must be one of {', '.join(GRADS)}, not {self.grads!r}")

@@ -1,0 +1,1 @@
+"""Drawing: everything here takes the payload, never torch."""
