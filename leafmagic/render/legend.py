@@ -1,0 +1,99 @@
+"""The legend: only what the picture shows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from leafmagic.graph import STATES
+from leafmagic.render.payload import text_width
+from leafmagic.render.style import EDGE_WORDS, STATE_STYLES, TAG_PX
+
+_SWATCH = 24
+_LINE = 21
+_GAP = 20
+_CHAR_PX = 6.6  # of the legend's proportional 12 px text, on the safe side
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry: what is drawn (a state, an edge or a badge) and what it means."""
+
+    what: str
+    key: str
+    words: str
+
+
+def legend_items(
+    payload: Mapping[str, Any], drawn: Mapping[str, Any], states: Collection[str]
+) -> list[Item]:
+    """Return the entries for the states, edges and badges that are drawn."""
+    items = [Item("state", state, words) for state, words in STATES.items() if state in states]
+    kinds = {"carried" if e["carried"] else e["kind"] for e in drawn["edges"]}
+    items += [Item("edge", kind, words) for kind, words in EDGE_WORDS.items() if kind in kinds]
+    shown = {node["id"] for node in drawn["nodes"]}
+    details = [node for node in payload["nodes"] if node["id"] in shown]
+    if any(node.get("has_grad") for node in details):
+        items.append(Item("badge", "grad", "its .grad is filled"))
+    if any(node.get("hooks") for node in details):
+        items.append(Item("badge", "hook", "has a tensor hook"))
+    for severity in ("error", "warning", "info"):
+        if severity in drawn["markers"].values():
+            items.append(Item("marker", severity, f"{severity}: see the text"))
+    return items
+
+
+def place_legend(items: list[Item], width: int) -> tuple[list[ET.Element], int]:
+    """Return the entries, flowed into lines of `width`, and their height."""
+    placed = []
+    columns = _columns(items, width)
+    for at, item in enumerate(items):
+        column, line = at % len(columns), at // len(columns)
+        x, y = sum(columns[:column]), line * _LINE
+        group = ET.Element("g", {"transform": f"translate({x} {y})"})
+        _swatch(group, item)
+        text = ET.SubElement(group, "text", {"class": "note", "x": str(_SWATCH + 10), "y": "12"})
+        text.text = item.words
+        placed.append(group)
+    lines = -(-len(items) // len(columns))
+    return placed, lines * _LINE
+
+
+def _columns(items: list[Item], width: int) -> list[int]:
+    """Return column widths: as many columns as fit, at most three."""
+    need = [_SWATCH + 10 + round(len(item.words) * _CHAR_PX) + _GAP for item in items]
+    for count in (3, 2):
+        if len(items) >= count:
+            columns = [max(need[column::count]) for column in range(count)]
+            if sum(columns) - _GAP <= width:
+                return columns
+    return [max(need, default=0)]
+
+
+def _swatch(group: ET.Element, item: Item) -> None:
+    if item.what == "state":
+        style = STATE_STYLES[item.key]
+        group = ET.SubElement(group, "g", {"class": style.css})
+        box = {"x": "1", "y": "1", "width": str(_SWATCH), "height": "14"}
+        ET.SubElement(
+            group,
+            "rect",
+            {**box, "rx": str(min(style.radius // 2 + 1, 7)) if style.radius else "0"},
+        )
+        if style.border == "double":
+            inner = {"x": "4", "y": "4", "width": str(_SWATCH - 6), "height": "8", "rx": "3"}
+            ET.SubElement(group, "rect", {**inner, "class": "in"})
+    elif item.what == "edge":
+        ET.SubElement(group, "path", {"class": f"e {item.key}", "d": f"M1 8H{_SWATCH + 1}"})
+    elif item.what == "badge":
+        css = {"grad": "bg", "hook": "bh"}[item.key]
+        wide = round(text_width(item.key, TAG_PX)) + 8
+        box = {"x": "-2", "y": "2", "width": str(wide), "height": "12", "rx": "6"}
+        ET.SubElement(group, "rect", {**box, "class": css})
+        at = {"class": f"b {css}t", "x": str(wide / 2 - 2), "y": "11"}
+        ET.SubElement(group, "text", at).text = item.key
+    else:
+        ET.SubElement(group, "circle", {"class": f"m {item.key}", "cx": "13", "cy": "8", "r": "7"})
+        ET.SubElement(group, "text", {"class": "b mt", "x": "13", "y": "12"}).text = "!"

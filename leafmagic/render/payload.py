@@ -1,0 +1,113 @@
+"""One JSON document for every renderer: the trace's document plus what each level shows."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from leafmagic.layout import Layout, Route, lay_out
+from leafmagic.levels import Box, Level, LevelGraph, Link, level_graph
+from leafmagic.render.style import CHAR_EM, LABEL_PX, OP_PX, SUB_PX, TAG_PX
+
+_BOX_HEIGHT = 44
+_OP_HEIGHT = 26
+_BARE_HEIGHT = 34
+_PADDING = 24
+_MIN_WIDTH = 64
+
+Document = Mapping[str, Any]
+
+
+def build_payload(
+    document: Document, *, levels: Iterable[Level] = ("names", "ops")
+) -> dict[str, Any]:
+    """Return the document with a drawing of each level added.
+
+    Parameters
+    ----------
+    document : mapping
+        What a trace saves: ``nodes``, ``edges``, ``findings`` and the rest. It is not
+        changed.
+    levels : iterable of {"names", "ops"}
+        The levels to lay out.
+
+    Returns
+    -------
+    dict
+        The same keys, and ``levels``: for each its ``nodes`` (id, centre ``x`` and
+        ``y``, ``w``, ``h``, ``label``, ``sub``), its ``edges`` (``source``, ``target``,
+        ``kind``, ``label``, ``carried`` and, where it is not one plain curve, ``route``
+        and ``points``), ``width``, ``height``, and ``markers`` (node id to severity).
+    """
+    return {**document, "levels": {level: draw_level(document, level) for level in levels}}
+
+
+def draw_level(document: Document, level: Level) -> dict[str, Any]:
+    """Return one entry of ``levels``."""
+    graph = level_graph(document, level)
+    sizes = [_box_size(box) for box in graph.boxes]
+    index = {box.id: i for i, box in enumerate(graph.boxes)}
+    ranked = [i for i, link in enumerate(graph.links) if not link.carried]
+    pairs = [(index[graph.links[i].target], index[graph.links[i].source]) for i in ranked]
+    tags = [text_width(box.label, SUB_PX) for box in graph.boxes]
+    layout = lay_out(sizes, pairs, tags=tags)
+    routes = {ranked[i]: route for i, route in layout.routes.items()}
+    return {
+        "nodes": _boxes(graph, sizes, layout),
+        "edges": [_edge(link, routes.get(i)) for i, link in enumerate(graph.links)],
+        "width": round(layout.width),
+        "height": round(layout.height),
+        "markers": graph.markers,
+    }
+
+
+def text_width(text: str, font_px: float) -> float:
+    """Return the width of monospaced text; wide East Asian characters count twice."""
+    if text.isascii():
+        return len(text) * font_px * CHAR_EM
+    cells = sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+    return cells * font_px * CHAR_EM
+
+
+def _box_size(box: Box) -> tuple[int, int]:
+    if box.kind == "op":
+        text = max(text_width(box.label, OP_PX), text_width(box.sub, TAG_PX), 18)
+        return 2 * round(text / 2 + 13), _BARE_HEIGHT if box.sub else _OP_HEIGHT
+    text = max(text_width(box.label, LABEL_PX), text_width(box.sub, SUB_PX))
+    tag = text_width(box.state, TAG_PX) + 24
+    width = max(text + _PADDING, tag, _MIN_WIDTH)
+    return 2 * round(width / 2), _BOX_HEIGHT if box.sub else _BARE_HEIGHT
+
+
+def _boxes(graph: LevelGraph, sizes: list[tuple[int, int]], layout: Layout) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": box.id,
+            "x": round(layout.x[i]),
+            "y": round(layout.y[i]),
+            "w": sizes[i][0],
+            "h": sizes[i][1],
+            "label": box.label,
+            "sub": box.sub,
+        }
+        for i, box in enumerate(graph.boxes)
+    ]
+
+
+def _edge(link: Link, route: Route | None) -> dict[str, Any]:
+    edge: dict[str, Any] = {
+        "source": link.source,
+        "target": link.target,
+        "kind": link.kind,
+        "label": link.label,
+        "carried": link.carried,
+    }
+    if route is not None:
+        edge["route"] = route.kind
+        if route.points:
+            edge["points"] = [[round(x), round(y)] for x, y in route.points]
+    return edge

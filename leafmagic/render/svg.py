@@ -1,0 +1,255 @@
+"""A payload's level as one SVG picture that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from leafmagic.levels import elide, grad_text
+from leafmagic.render import svg_css
+from leafmagic.render.geometry import CARRIED_ROOM, crop, edge_paths, stubs_of
+from leafmagic.render.legend import legend_items, place_legend
+from leafmagic.render.payload import text_width
+from leafmagic.render.style import STATE_STYLES, SUB_PX, TAG_PX
+from leafmagic.render.words import counts, plural, state_of, xml_safe
+
+Payload = Mapping[str, Any]
+Element = ET.Element
+
+MAX_BOXES = 2500
+"""More boxes than this make a picture that no viewer opens at ease."""
+
+_MARGIN = 26
+_HEADING = 44
+_MIN_WIDTH = 420
+_MAX_SHOWN_WIDTH = 1100
+
+
+def render_svg(
+    payload: Payload,
+    level: str = "names",
+    dark: bool = False,
+    *,
+    max_boxes: int = MAX_BOXES,
+    max_bytes: int | None = None,
+    tooltips: bool = True,
+) -> str:
+    """Return a level as a standalone SVG document.
+
+    Parameters
+    ----------
+    payload : mapping
+        What `leafmagic.render.payload.build_payload` returns.
+    level : {"names", "ops"}
+        The level to draw.
+    dark : bool
+        Draw for a dark page. Otherwise the picture is light and turns dark where
+        the viewer prefers a dark scheme.
+    max_boxes : int
+        Draw the first rows only where there are more boxes, and say so.
+    max_bytes : int, optional
+        Leave out rows until the document is no longer than this.
+    tooltips : bool
+        Whether boxes carry a title; in an ``<img>`` none can be seen.
+    """
+    drawn = payload["levels"][level]
+    limit = min(max_boxes, len(drawn["nodes"]))
+    while True:
+        text = _draw(payload, crop(drawn, limit), level, dark, tooltips)
+        if max_bytes is None or len(text) <= max_bytes or limit <= 1:
+            return text
+        limit = min(limit - 1, int(limit * max_bytes / len(text) * 0.96))
+
+
+def _draw(
+    payload: Payload, drawn: Mapping[str, Any], level: str, dark: bool, tooltips: bool
+) -> str:
+    details = {node["id"]: node for node in payload["nodes"]}
+    boxes = {node["id"]: node for node in drawn["nodes"]}
+    states = {state_of(details[node_id]) for node_id in boxes}
+    carried = any(edge["carried"] for edge in drawn["edges"])
+    graph_width = drawn["width"] + (CARRIED_ROOM if carried else 0)
+    width = max(graph_width + 2 * _MARGIN, _MIN_WIDTH)
+    items = legend_items(payload, drawn, states)
+    note = _left_out(drawn)
+    legend_top = _HEADING + drawn["height"] + 2 * _MARGIN
+    legend, legend_height = place_legend(items, width - 2 * _MARGIN)
+    height = legend_top + legend_height + (24 if note else 0) + 14
+    root = _root(payload, drawn, level, (width, height))
+    _add(root, "style").text = svg_css.style_sheet(states, dark=dark)
+    _add(root, "rect", {"class": "page", "width": width, "height": height, "rx": 8})
+    _heading(root, payload, drawn)
+    left = _MARGIN + (width - 2 * _MARGIN - graph_width) // 2
+    canvas = _add(root, "g", {"transform": f"translate({left} {_HEADING + 14})"})
+    _add_edges(canvas, drawn, boxes, details)
+    for node in drawn["nodes"]:
+        _add_box(canvas, node, details[node["id"]], drawn["markers"], tooltips)
+    foot = _add(root, "g", {"transform": f"translate({_MARGIN} {legend_top})"})
+    _add(foot, "path", {"class": "rule", "d": f"M0 -14H{width - 2 * _MARGIN}"})
+    foot.extend(legend)
+    if note:
+        _add(foot, "text", {"class": "note", "y": legend_height + 16}).text = note
+    return ET.tostring(root, encoding="unicode", short_empty_elements=True)
+
+
+def _root(payload: Payload, drawn: Mapping[str, Any], level: str, size: tuple[int, int]) -> Element:
+    width, height = size
+    scale = min(1.0, _MAX_SHOWN_WIDTH / width)
+    root = ET.Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "class": "lm",
+            "viewBox": f"0 0 {width} {height}",
+            "width": str(round(width * scale)),
+            "height": str(round(height * scale)),
+            "role": "img",
+        },
+    )
+    label = payload.get("cell", {}).get("label") or "leafmagic"
+    _add(root, "title").text = f"Autograd graph of {label}"
+    found = [str(f.get("message", "")) for f in payload.get("findings") or ()]
+    shown = f"{plural(len(drawn['nodes']), 'box', 'boxes')} at level {level}. "
+    _add(root, "desc").text = elide(f"{shown}{counts(payload)}. {' '.join(found)}", 600)
+    return root
+
+
+def _add(parent: Element, tag: str, attributes: Mapping[str, object] | None = None) -> Element:
+    values = {name: str(value) for name, value in (attributes or {}).items()}
+    return ET.SubElement(parent, tag, values)
+
+
+def _heading(root: Element, payload: Payload, drawn: Mapping[str, Any]) -> None:
+    label = payload.get("cell", {}).get("label") or "leafmagic"
+    text = _add(root, "text", {"class": "head", "x": _MARGIN, "y": 30})
+    text.text = xml_safe(elide(label, 40))
+    _add(text, "tspan", {"class": "note", "dx": 10}).text = counts(payload)
+
+
+def _left_out(drawn: Mapping[str, Any]) -> str:
+    if not drawn["left_out"]:
+        return ""
+    shown, rows = drawn["rows"]
+    left = plural(drawn["left_out"], "box is", "boxes are")
+    if shown == rows:
+        return f"{left} left out to keep this picture small."
+    return f"The first {shown} of {rows} rows; {left} left out to keep this picture small."
+
+
+def _add_edges(
+    canvas: Element,
+    drawn: Mapping[str, Any],
+    boxes: Mapping[str, Any],
+    details: Mapping[str, Any],
+) -> None:
+    """Draw all lines of a kind as one path, which keeps the document small."""
+    lines: dict[str, list[str]] = {}
+    heads: list[str] = []
+    labels = []
+    for edge in drawn["edges"]:
+        if edge.get("route") == "stub":
+            continue
+        upper, lower = boxes[edge["target"]], boxes[edge["source"]]
+        line, head = edge_paths(edge, upper, lower)
+        kind = "carried" if edge["carried"] else edge["kind"]
+        lines.setdefault({"output": "next"}.get(kind, kind), []).append(line)
+        heads.append(head)
+        if edge["label"] and not edge.get("route") and not edge["carried"]:
+            if not details[edge["source"]].get("source"):
+                labels.append((edge["label"], upper, lower))
+    for kind, parts in sorted(lines.items()):
+        _add(canvas, "path", {"class": f"e {kind}", "d": "".join(parts)})
+    if heads:
+        _add(canvas, "path", {"class": "h", "d": "".join(heads)})
+    for label, upper, lower in labels:
+        bottom, top = upper["y"] + upper["h"] // 2, lower["y"] - lower["h"] // 2
+        at = {"class": "el", "x": (upper["x"] + lower["x"]) // 2, "y": (bottom + top) // 2 + 1}
+        _add(canvas, "text", at).text = xml_safe(label)
+    for node_id, names in stubs_of(drawn).items():
+        _add_stub(canvas, boxes[node_id], names)
+
+
+def _add_stub(canvas: Element, box: Mapping[str, Any], names: list[str]) -> None:
+    x, y = box["x"] - box["w"] // 2, box["y"]
+    text = ", ".join(dict.fromkeys(names))
+    if text_width(text, SUB_PX) > 165:
+        text = elide(text, 24)
+    _add(canvas, "path", {"class": "e", "d": f"M{x - 18} {y}H{x - 6}"})
+    _add(canvas, "path", {"class": "h", "d": f"M{x - 7} {y - 4}v8l7 -4z"})
+    at = {"class": "st", "x": x - 22, "y": y + 4}
+    _add(canvas, "text", at).text = xml_safe(text)
+
+
+def _add_box(
+    canvas: Element,
+    node: Mapping[str, Any],
+    detail: Mapping[str, Any],
+    markers: Mapping[str, str],
+    tooltips: bool,
+) -> None:
+    state = state_of(detail)
+    style = STATE_STYLES[state]
+    group = _add(
+        canvas, "g", {"class": style.css, "transform": f"translate({node['x']} {node['y']})"}
+    )
+    if tooltips:
+        _add(group, "title").text = xml_safe(tooltip(detail))
+    right, bottom = node["w"] // 2, node["h"] // 2
+    _add(group, "rect", _rect(right, bottom, min(style.radius, bottom)))
+    if style.border == "double":
+        _add(group, "rect", {**_rect(right - 3, bottom - 3, 6), "class": "in"})
+    two_lines = bool(node["sub"])
+    base = {"class": "n", "y": (-1 if two_lines else 5) - (0 if state != "op" else 1)}
+    _add(group, "text", base).text = xml_safe(node["label"])
+    if two_lines:
+        sub = {"class": "s", "y": 14 if state != "op" else 10}
+        _add(group, "text", sub).text = xml_safe(node["sub"])
+    if state != "op":
+        tag = {"class": "t", "x": 10 - right, "y": 3 - bottom}
+        _add(group, "text", tag).text = style.tag
+    _add_badges(group, detail, markers.get(node["id"]), right, bottom)
+
+
+def _rect(right: int, bottom: int, radius: int) -> dict[str, int]:
+    return {
+        "x": -right,
+        "y": -bottom,
+        "width": 2 * right,
+        "height": 2 * bottom,
+        "rx": radius,
+    }
+
+
+def _add_badges(
+    group: Element, detail: Mapping[str, Any], marker: str | None, right: int, bottom: int
+) -> None:
+    edge = right - 8
+    for shown, word, css in (
+        (bool(grad_text(detail)), "grad", "bg"),
+        (bool(detail.get("hooks")), "hook", "bh"),
+    ):
+        if shown:
+            wide = round(text_width(word, TAG_PX)) + 10
+            badge = {**_rect(0, 0, 6), "x": edge - wide, "y": bottom - 6, "width": wide}
+            _add(group, "rect", {**badge, "height": 12, "class": css})
+            at = {"class": f"b {css}t", "x": edge - wide / 2, "y": bottom + 3}
+            _add(group, "text", at).text = word
+            edge -= wide + 4
+    if marker:
+        at = {"class": f"m {marker}", "cx": right - 2, "cy": 2 - bottom, "r": 8}
+        _add(group, "circle", at)
+        _add(group, "text", {"class": "b mt", "x": right - 2, "y": 6 - bottom}).text = "!"
+
+
+def tooltip(detail: Mapping[str, Any]) -> str:
+    """Return what hovering over a box says of its node."""
+    name = detail.get("name") or detail.get("op") or "tensor"
+    lines = [f"{name} ({state_of(detail)})"]
+    if detail.get("line") is not None:
+        where = detail.get("cell") or ""
+        lines.append(f"{where + ', ' if where else ''}line {detail['line']}")
+    if detail.get("source"):
+        lines.append(elide(detail["source"], 120))
+    lines += [text for text in (detail.get("preview"), grad_text(detail)) if text]
+    return "\n".join(lines)
