@@ -1,0 +1,339 @@
+"""Begin and end a trace around the cell that IPython is running.
+
+A traced cell is an ordinary cell whose first line is one call (see
+`leafmagic.extension`). That call comes to `CellRunner.begin`; IPython's own events
+tell when the cell has ended, whichever way it ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import linecache
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.error import UsageError
+
+from leafmagic.cell import CellSource
+from leafmagic.errors import StrictError
+from leafmagic.guard import TracebackHook, guarded, note
+from leafmagic.options import Options
+
+if TYPE_CHECKING:
+    from leafmagic.tracing import Trace
+
+@dataclass(eq=False, slots=True)
+class Execution:
+    """One call of ``run_cell`` that has begun and not ended."""
+
+    info: Any = None
+    """IPython's ``ExecutionInfo``; None for a silent execution."""
+    number: int = 0
+    run: Run | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Run:
+    """One traced cell."""
+
+    trace: Trace
+    label: str
+    options: Options
+    screen: Any = None
+    hook: TracebackHook | None = None
+    error: BaseException | None = None
+    automatic: bool = False
+    warned: bool = False
+    lent: str | None = None
+    """A file name that has lines in `linecache` for the length of this run only."""
+
+    def explain(self, error: BaseException) -> None:
+        """Let the trace add its note to an exception before it is shown."""
+        self.error = error
+        self.trace.explain(error)
+
+
+class CellRunner:
+    """Begins and ends traces for one shell.
+
+    Parameters
+    ----------
+    shell : InteractiveShell
+    always : callable
+        Returns the options of always-on mode, or None while it is off.
+    """
+
+    def __init__(self, shell: Any, always: Callable[[], Options | None]) -> None:
+        self.shell = shell
+        self.always = always
+        self._threads = threading.local()
+
+    @property
+    def stack(self) -> list[Execution]:
+        """The executions that are open in this thread, outermost first."""
+        try:
+            stack: list[Execution] = self._threads.stack
+        except AttributeError:
+            stack = self._threads.stack = []
+        return stack
+
+    @property
+    def current(self) -> Run | None:
+        """The run that is open in this thread."""
+        return next((e.run for e in reversed(self.stack) if e.run is not None), None)
+
+    # IPython's events, in the order in which they fire.
+
+    def pre_execute(self) -> None:
+        """Note that an execution begins; silent ones fire no other event before."""
+        self.stack.append(Execution())
+
+    def pre_run_cell(self, info: Any) -> None:
+        """Note what is executed, and begin the trace of always-on mode."""
+        if not self.stack or self.stack[-1].info is not None:
+            self.stack.append(Execution())
+        execution = self.stack[-1]
+        execution.info = info
+        execution.number = self._number(info)
+        options = self.always()
+        if options is None or self.current is not None:
+            return
+        with guarded("beginning the trace"):
+            self._start(
+                execution, options, self._whole_cell(info, execution.number), automatic=True
+            )
+
+    def post_execute(self) -> None:
+        """End a silent execution; the others end in `post_run_cell`."""
+        if self.stack and self.stack[-1].info is None:
+            self._end(self.stack.pop(), None)
+
+    def post_run_cell(self, result: Any) -> None:
+        """End the execution that `result` belongs to."""
+        info = getattr(result, "info", None)
+        index = self._index(info)
+        if index is None:
+            return
+        while len(self.stack) > index:
+            self._end(self.stack.pop(), result if len(self.stack) == index else None)
+
+    def _index(self, info: Any) -> int | None:
+        stack = self.stack
+        if info is None:
+            return len(stack) - 1 if stack else None
+        raw = info.raw_cell or ""
+        for same in (lambda i: i is info, lambda i: raw.strip() and i.raw_cell == raw):
+            # An empty cell fires no event before it and must not end one around it; a
+            # runner that broke off makes a new info for the same text.
+            for index in range(len(stack) - 1, -1, -1):
+                if stack[index].info is not None and same(stack[index].info):
+                    return index
+        return None
+
+    # Begin and end.
+
+    def begin(self, line: str, options: Options, into: str, filename: str | None) -> None:
+        """Begin the trace of the cell whose first line is being run."""
+        if not self.stack:
+            note("no cell is running here, so nothing is traced")
+            return
+        around = self.current
+        if around is not None and around.automatic:
+            self._discard(around)
+        elif around is not None:
+            if not around.warned:
+                note("this cell is inside a traced one already; the outer trace covers it")
+            around.warned = True
+            return
+        execution = self.stack[-1]
+        with guarded("beginning the trace"):
+            self._start(execution, options, self._cell(line, execution, filename), into=into)
+
+    def run_nested(self, text: str) -> None:
+        """Run a whole ``%%autograd`` cell from inside another cell, and fail with it.
+
+        Raises
+        ------
+        UsageError
+            If the cell cannot run nested.
+        BaseException
+            Whatever the cell raised; it is shown where it is caught, not here too.
+        """
+        shell = self.shell
+        cooked = shell.transform_cell(text)
+        if ".begin(" not in cooked.partition("\n")[0]:
+            raise UsageError("the cell is empty" if "\n" in text else "not a cell")
+        if _loop_is_running() and shell.should_run_async(text, transformed_cell=cooked):
+            raise UsageError("await works after %load_ext leafmagic; run the cell again now")
+        shell.compile.ast_parse(cooked)
+        muted = TracebackHook(shell, muted=True)
+        try:
+            result = shell.run_cell(text)
+        finally:
+            muted.remove()
+        error = _error_of(result)
+        if error is not None:
+            raise error
+
+    def end_all(self) -> None:
+        """End every trace of this thread at once; the cells go on untraced."""
+        for execution in reversed(self.stack):
+            self._end(execution, None)
+
+    def _start(
+        self,
+        execution: Execution,
+        options: Options,
+        source: CellSource,
+        *,
+        into: str = "",
+        automatic: bool = False,
+    ) -> None:
+        from leafmagic.tracing import Trace
+
+        trace = Trace(options, cell=source, namespace=self.shell.user_ns)
+        run = Run(trace, source.label, options, automatic=automatic)
+        execution.run = run
+        try:
+            if into:
+                self.shell.user_ns[into] = trace
+            run.lent = _lend_lines(source)
+            run.hook = TracebackHook(self.shell, run.explain)
+            with guarded("opening the display"):
+                from leafmagic.screen import open_screen
+
+                run.screen = open_screen(trace, options.mode, self.shell, quiet=automatic)
+            trace.start()
+        except BaseException:
+            self._discard(run)
+            raise
+
+    def _discard(self, run: Run) -> None:
+        """Take a run away without showing anything."""
+        for execution in self.stack:
+            if execution.run is run:
+                execution.run = None
+        with guarded("ending the trace"):
+            _close(run)
+            if run.screen is not None:
+                run.screen.drop()
+
+    def _end(self, execution: Execution, result: Any) -> None:
+        run, execution.run = execution.run, None
+        if run is None:
+            return
+        error = _error_of(result) or (run.error if result is None else None)
+        with guarded("ending the trace"):
+            _close(run, error)
+        if run.screen is not None:
+            with guarded("the display"):
+                run.screen.close()
+        if run.options.strict and result is not None and error is None:
+            with guarded("the strict check"):
+                self._fail(result, StrictError.from_findings(run.trace.findings, run.label))
+
+    def _fail(self, result: Any, error: StrictError | None) -> None:
+        """Make a cell that has already run count as failed, so that Run All stops."""
+        if error is None:
+            return
+        result.error_in_exec = error
+        self.shell.last_execution_succeeded = False
+        self.shell.showtraceback((StrictError, error, None))
+
+    # The cell's words.
+
+    def _number(self, info: Any) -> int:
+        """Return ``n`` of the ``In[n]`` that the notebook shows beside the cell."""
+        for around in reversed(self.stack[:-1]):
+            # A nested run_cell is compiled under a number that no cell has.
+            if getattr(around.info, "store_history", False):
+                return around.number
+        shown: int = self.shell.execution_count
+        if getattr(info, "store_history", False):
+            # IPython 9 counts up before the cell runs, 8 after it; the number of the
+            # output prompt is right in both.
+            shown = self.shell.displayhook.prompt_count
+        return shown
+
+    def _cell(self, line: str, execution: Execution, filename: str | None) -> CellSource:
+        """Describe the cell whose line 1 is the call that began the trace."""
+        first = f"%%{line}".rstrip()
+        lines = linecache.getlines(filename) if filename else []
+        raw = _from_magic(getattr(execution.info, "raw_cell", None) or "", first)
+        known = "".join([first + "\n", *lines[1:]]) if lines else raw or first
+        if raw and (not lines or len(raw.splitlines()) == len(lines)):
+            known = raw
+        number = execution.number or self.shell.execution_count
+        inside = filename is not None and not lines
+        return CellSource(
+            f"Cell In[{number}]" + (f" {filename}" if inside else ""), known, filename
+        )
+
+    def _whole_cell(self, info: Any, number: int) -> CellSource:
+        """Describe a cell of always-on mode, before it is compiled."""
+        raw = info.raw_cell
+        cooked = getattr(info, "transformed_cell", None) or self.shell.transform_cell(raw)
+        filename = self.shell.compile.get_code_name(raw, cooked, number)
+        text = _without_leading_blank(raw)
+        if len(text.splitlines()) != len(cooked.splitlines()):
+            text = cooked
+        return CellSource(f"Cell In[{number}]", text, filename)
+
+
+def _close(run: Run, error: BaseException | None = None) -> None:
+    """Stop tracing and undo what the run put into the shell, come what may."""
+    try:
+        run.trace.stop(error)
+    except KeyboardInterrupt:
+        run.trace.stop(error)
+        raise
+    finally:
+        if run.hook is not None:
+            run.hook.remove()
+        if run.lent is not None:
+            linecache.cache.pop(run.lent, None)
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _error_of(result: Any) -> BaseException | None:
+    if result is None:
+        return None
+    error: BaseException | None = result.error_before_exec or result.error_in_exec
+    return error
+
+
+def _lend_lines(source: CellSource) -> str | None:
+    """Give code run by ``%%time`` its lines, so that its expressions can be found."""
+    name = source.filename
+    if name is None or not name.startswith("<") or linecache.getlines(name):
+        return None
+    lines = source.text.splitlines(keepends=True)
+    if lines[0].startswith("%%"):
+        lines[0] = "pass\n"
+    linecache.cache[name] = (len("".join(lines)), None, lines, name)
+    return name
+
+
+def _without_leading_blank(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    while lines and not lines[0].strip():
+        del lines[0]
+    return "".join(lines)
+
+
+def _from_magic(raw: str, first: str) -> str:
+    """Return the raw cell from its ``%%autograd`` line on; empty if it has none."""
+    lines = raw.splitlines(keepends=True)
+    for index, text in enumerate(lines):
+        if text.split() == first.split():
+            return "".join(lines[index:])
+    return ""

@@ -1,0 +1,361 @@
+"""``%%autograd`` and ``%autograd``: read the options and hand the work on."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import keyword
+import sys
+from pathlib import Path
+from typing import Any, cast
+
+from IPython.core.error import TryNext, UsageError
+from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
+from IPython.core.magic_arguments import argument, magic_arguments
+from traitlets import Bool, Enum, List, TraitError, Unicode, validate
+
+from leafmagic.cellrun import CellRunner
+from leafmagic.options import GRADS, MODES, Grads, Mode, Options
+from leafmagic.screen import show_document
+
+WORDS = ("on", "off", "status", "report", "why", "save")
+ENDINGS = (".svg", ".html", ".json", ".dot")
+_FLAGS = ("--strict", "--no-strict")
+_VALUES = {"--mode": MODES, "--grads": GRADS}
+_OPTIONS = ("--into", "--mode", *_FLAGS, "--ignore", "--retain", "--grads")
+
+
+def known_kinds() -> tuple[str, ...]:
+    """Return the kinds and the codes of all findings."""
+    from leafmagic.findings.base import known_kinds as listed
+
+    return tuple(listed())
+
+
+def unknown_kind(word: str) -> str:
+    """Return what is wrong with a kind, or an empty string."""
+    kinds = known_kinds()
+    if word in kinds:
+        return ""
+    near = difflib.get_close_matches(word.lower(), kinds, n=3, cutoff=0.5)
+    return f"unknown kind {word!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+
+
+@magics_class
+class LeafMagic(Magics):
+    """Defaults for the options of ``%%autograd``."""
+
+    mode = Enum(MODES, default_value="auto", help="What is shown.").tag(config=True)
+    strict = Bool(False, help="Whether warnings fail the cell.").tag(config=True)
+    ignore = List(Unicode(), help="Kinds of warnings to leave out.").tag(config=True)
+    retain = List(Unicode(), help="Variables to call retain_grad() on.").tag(config=True)
+    grads = Enum(GRADS, default_value="auto", help="When gradient norms are measured.").tag(
+        config=True
+    )
+    into = Unicode("", help="Variable that gets the trace.").tag(config=True)
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self.name = "autograd"
+        self.always_on: Options | None = None
+        self.runner = CellRunner(shell, lambda: self.always_on)
+
+    def take_name(self, name: str) -> None:
+        """Offer the magics under another name; only before they are registered."""
+        self.magics = {
+            kind: {name: fn} for kind in self.magics for fn in self.magics[kind].values()
+        }
+        self.name = name
+
+    def owns(self, kind: str) -> bool:
+        """Whether the magic of that kind, ``"line"`` or ``"cell"``, is still this one."""
+        there = self.shell.magics_manager.magics[kind].get(self.name)
+        return there is not None and there == self.magics[kind][self.name]
+
+    @validate("ignore")
+    def _known(self, proposal: Any) -> Any:
+        for word in proposal["value"]:
+            if wrong := unknown_kind(word):
+                raise TraitError(wrong)
+        return proposal["value"]
+
+    @validate("into")
+    def _bindable(self, proposal: Any) -> Any:
+        if proposal["value"] and not is_variable(proposal["value"]):
+            raise TraitError(f"into: {proposal['value']!r} is not a variable name")
+        return proposal["value"]
+
+    # Options.
+
+    def read(self, words: list[str]) -> tuple[Options, str]:
+        """Turn the words of an option line into options and the name to bind.
+
+        Raises
+        ------
+        UsageError
+            If a word is not an option, or not a value of its option.
+        """
+        given = LeafMagic.cell.parser.parse_args(words)
+        ignore, retain = given.ignore or [], given.retain or []
+        for word in ignore:
+            if wrong := unknown_kind(word):
+                raise UsageError(f"--ignore: {wrong}")
+        into = self.into if given.into is None else given.into
+        for option, names in (("--into", [into] if into else []), ("--retain", retain)):
+            for name in names:
+                if not is_variable(name):
+                    raise UsageError(f"{option}: {name!r} is not a variable name")
+        options = Options(
+            mode=cast(Mode, given.mode or self.mode),
+            strict=self.strict if given.strict is None else given.strict,
+            ignore=(*self.ignore, *ignore),
+            retain=(*self.retain, *retain),
+            grads=cast(Grads, given.grads or self.grads),
+        )
+        return options, into
+
+    # The cell magic.
+
+    def begin(self, line: str) -> None:
+        """Begin the trace of the cell that is running; its line 1 calls this."""
+        options, into = self.read(line.split())
+        filename = sys._getframe(1).f_code.co_filename
+        self.runner.begin(f"{self.name} {line}", options, into, filename)
+
+    @no_var_expand
+    @magic_arguments("autograd")
+    @argument("--into", metavar="NAME", help="bind the trace to this variable")
+    @argument("--mode", choices=MODES, help="what is shown; auto: widget in a notebook, else text")
+    @argument(
+        "--strict",
+        action=argparse.BooleanOptionalAction,
+        help="fail the cell, after it ran, if there are errors or warnings",
+    )
+    @argument("--ignore", metavar="KIND", action="append", help="leave out a kind of warning")
+    @argument("--retain", metavar="NAME", action="append", help="call retain_grad() on a variable")
+    @argument("--grads", choices=GRADS, help="when gradient norms are measured")
+    @cell_magic("autograd")
+    def cell(self, line: str, cell: str) -> None:
+        """Run the cell and show its autograd graph as it grows.
+
+        The cell runs as it would without this line: await, Out, tracebacks and
+        other magics behave as ever. --ignore and --retain can be given repeatedly.
+        Defaults for all options: %config LeafMagic
+        """
+        # A cell reaches this function only where the input transformer was not asked:
+        # on the first use of a lazily loaded magic, and from exported scripts.
+        self.read(line.split())
+        self.runner.run_nested(f"%%{self.name} {line}".rstrip() + "\n" + cell)
+
+    # The line magic.
+
+    @no_var_expand
+    @line_magic("autograd")
+    def line(self, line: str) -> None:
+        """Look at autograd graphs, and switch tracing on for every cell.
+
+        ::
+
+            %autograd [--mode M] EXPR    draw the graph behind a tensor, or behind a
+                                         module's parameters, after the fact
+            %autograd why EXPR           why .grad of this tensor is None
+            %autograd report             show the last trace again
+            %autograd save FILE          save the last trace: .svg .html .json .dot
+            %autograd on [options]       trace every cell from the next one on
+            %autograd off                stop that
+            %autograd status             say what is on
+
+        These words come first. An expression that begins with one of them, such as
+        a variable called ``report``, is written in parentheses: ``%autograd (report)``.
+        """
+        words, rest = peel_options(line)
+        word, _, tail = rest.partition(" ")
+        if word == "on":
+            more, left = peel_options(tail)
+            self._nothing_after(word, left)
+            self._on([*words, *more])
+            return
+        options, _ = self.read(words)
+        if word in ("why", "save"):
+            if not tail.strip():
+                raise UsageError(f"%{self.name} {word} needs {'EXPR' if word == 'why' else 'FILE'}")
+            (self._why if word == "why" else self._save)(tail.strip())
+        elif word in WORDS or not word:
+            self._nothing_after(word, tail)
+            if word == "off":
+                self._off()
+            elif word == "report":
+                self._report(options)
+            else:
+                self._status()
+        else:
+            self._draw(rest, options)
+
+    def _nothing_after(self, word: str, tail: str) -> None:
+        if tail.strip():
+            raise UsageError(
+                f"nothing can follow {word!r}; for an expression write "
+                f"%{self.name} ({word} {tail.strip()})"
+            )
+
+    def _say(self, text: str) -> None:
+        print(text)  # noqa: T201
+
+    def _on(self, words: list[str]) -> None:
+        self.always_on, _ = self.read(words)
+        self._say(f"leafmagic: every cell is traced from the next one on; %{self.name} off ends it")
+
+    def _off(self) -> None:
+        self.always_on = None
+        self.runner.end_all()
+        self._say("leafmagic: off")
+
+    def _status(self) -> None:
+        import leafmagic
+
+        options = self.always_on
+        self._say(f"every cell: {f'traced, {options}' if options else 'not traced'}")
+        last = leafmagic.last()
+        if last is None:
+            self._say("last trace: none yet")
+            return
+        document = last.document()
+        self._say(
+            f"last trace: {document['cell']['label']}, {len(document['nodes'])} nodes, "
+            f"{len(document['findings'])} findings"
+        )
+
+    def _last(self) -> Any:
+        import leafmagic
+
+        trace = leafmagic.last()
+        if trace is None:
+            raise UsageError(f"there is no trace yet: run a cell with %%{self.name} first")
+        return trace
+
+    def _report(self, options: Options) -> None:
+        show_document(self._last().document(), options.mode, self.shell)
+
+    def _save(self, name: str) -> None:
+        path = Path(name.strip("\"'")).expanduser()
+        if path.suffix.lower() not in ENDINGS:
+            raise UsageError(f"save: the file must end in {', '.join(ENDINGS)}, not {path.name!r}")
+        trace = self._last()
+        try:
+            trace.save(path)
+        except OSError as error:
+            raise UsageError(f"save: {error}") from None
+        self._say(f"leafmagic: saved {path}")
+
+    def _evaluate(self, expression: str) -> Any:
+        try:
+            return self.shell.ev(expression)
+        except NameError as error:
+            raise UsageError(f"{error} (%{self.name} takes {', '.join(WORDS)} or EXPR)") from None
+        except SyntaxError:
+            raise UsageError(f"not an expression: {expression}") from None
+
+    def _draw(self, expression: str, options: Options) -> None:
+        import leafmagic
+
+        tensors = tensors_of(self._evaluate(expression))
+        if not tensors:
+            raise UsageError(f"{expression} is neither a tensor nor a module with parameters")
+        show_document(
+            graph_document(leafmagic.graph_of(*tensors), expression), options.mode, self.shell
+        )
+
+    def _why(self, expression: str) -> None:
+        import leafmagic
+
+        value = self._evaluate(expression)
+        if not is_tensor(value):
+            raise UsageError(f"why: {expression} is not a tensor but {type(value).__name__}")
+        self._say(str(leafmagic.why(value, leafmagic.last(), expression)))
+
+    # Completion.
+
+    def complete(self, _shell: Any, event: Any) -> list[str]:
+        """Complete an option, its value, a word or a variable (IPython's hook)."""
+        before = event.text_until_cursor.replace("=", " ").split()
+        symbol = event.symbol
+        if symbol and before and before[-1].endswith(symbol):
+            del before[-1]
+        previous = before[-1] if before else ""
+        if previous in _VALUES:
+            return list(_VALUES[previous])
+        if previous == "--ignore":
+            return list(known_kinds())
+        variables = [n for n in self.shell.user_ns if n.isidentifier() and n[0] != "_"]
+        if previous in ("--retain", "--into"):
+            return variables
+        if symbol.startswith("-") or event.command.startswith("%%"):
+            return list(_OPTIONS)
+        if len(before) == 1 and "." not in symbol:
+            return [*WORDS, *variables, *_OPTIONS]
+        raise TryNext
+
+
+def is_variable(name: str) -> bool:
+    """Whether a word can be assigned to."""
+    return name.isidentifier() and not keyword.iskeyword(name)
+
+
+def peel_options(line: str) -> tuple[list[str], str]:
+    """Split the options off the front of a line; the rest stays as it is written."""
+    words: list[str] = []
+    rest = line.strip()
+    while rest.startswith("--"):
+        word, _, rest = rest.partition(" ")
+        words.append(word)
+        rest = rest.lstrip()
+        if "=" not in word and word not in _FLAGS and rest:
+            value, _, rest = rest.partition(" ")
+            words.append(value)
+            rest = rest.lstrip()
+    return words, rest
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor; torch is not imported to find out."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def tensors_of(value: Any) -> list[Any]:
+    """Return the tensors of a tensor, a module, or a flat collection of tensors."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return []
+    if isinstance(value, torch.nn.Module):
+        return list(value.parameters())
+    if isinstance(value, dict):
+        value = list(value.values())
+    items = value if isinstance(value, list | tuple) else [value]
+    return [item for item in items if isinstance(item, torch.Tensor)]
+
+
+def graph_document(graph: Any, label: str) -> dict[str, Any]:
+    """Wrap a bare graph in the document that the renderers take."""
+    import torch
+
+    import leafmagic
+
+    return {
+        "schema_version": 1,
+        "leafmagic": leafmagic.__version__,
+        "torch": torch.__version__,
+        "cell": {"label": label, "source": ""},
+        "status": {
+            "running": False,
+            "events": 0,
+            "steps": 0,
+            "duration_s": 0.0,
+            "overhead_s": 0.0,
+            "error": "",
+            "notes": [],
+            "cut": False,
+        },
+        **graph.to_dict(),
+        "findings": [],
+    }

@@ -1,0 +1,260 @@
+"""Shared fixtures, and the proof after every test that nothing was left installed."""
+
+from __future__ import annotations
+
+import gc
+import linecache
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.modules import module as torch_module
+from torch.optim import optimizer as torch_optimizer
+
+_PATCHABLE: tuple[Any, ...] = (
+    torch.Tensor,
+    torch.autograd,
+    torch.nn.Module,
+    torch.nn.Parameter,
+    torch.optim.Optimizer,
+    torch,
+)
+_EVENTS = ("pre_execute", "pre_run_cell", "post_execute", "post_run_cell")
+
+
+def _hook_tables() -> dict[str, int]:
+    return {
+        name: len(table)
+        for home in (torch_module, torch_optimizer)
+        for name, table in vars(home).items()
+        if name.startswith("_global_") and isinstance(table, dict)
+    }
+
+
+def _leafmagic_threads() -> list[str]:
+    def is_ours(thread: threading.Thread) -> bool:
+        target = getattr(thread, "_target", None)
+        homes = (type(thread).__module__, getattr(target, "__module__", "") or "", thread.name)
+        return any(home.startswith("leafmagic") for home in homes)
+
+    return sorted(t.name for t in threading.enumerate() if t.is_alive() and is_ours(t))
+
+
+def process_state() -> dict[str, Any]:
+    """Everything outside a shell that leafmagic could leave changed."""
+    state: dict[str, Any] = {
+        "torch function modes": torch._C._len_torch_function_stack(),
+        "torch dispatch modes": torch._C._len_torch_dispatch_stack(),
+        "saved tensor hooks": torch._C._autograd._top_saved_tensors_default_hooks(True),
+        "grad mode": torch.is_grad_enabled(),
+        "inference mode": torch.is_inference_mode_enabled(),
+        "anomaly mode": torch.is_anomaly_enabled(),
+        "showwarning": warnings.showwarning,
+        "excepthook": sys.excepthook,
+        "trace and profile function": (sys.gettrace(), sys.getprofile()),
+        "lent lines": sorted(name for name in linecache.cache if name.startswith("<timed")),
+    }
+    for name, length in _hook_tables().items():
+        state[f"hooks in {name}"] = length
+    for home in _PATCHABLE:
+        for name, value in list(vars(home).items()):
+            # Modules cache what they import lazily; only functions can be patched.
+            if callable(value) or isinstance(value, property):
+                state[f"{home.__name__}.{name}"] = value
+    return state
+
+
+def changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Say what differs between two states; new names in a namespace are no change."""
+    return [
+        f"{key}: {old!r} -> {after.get(key)!r}"
+        for key, old in before.items()
+        if not (after.get(key) is old or after.get(key) == old)
+    ]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_over() -> Iterator[None]:
+    """After every test, prove that leafmagic is gone from torch and from the process."""
+    before = process_state()
+    assert before["grad mode"], "grad mode was off before the test began"
+    yield
+    deadline = time.monotonic() + 3
+    while _leafmagic_threads() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    left = changes(before, process_state())
+    left += [f"thread alive: {name}" for name in _leafmagic_threads()]
+    assert not left, "left over after the test:\n" + "\n".join(left)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Item) -> Iterator[None]:
+    """Compare the warning filters; pytest itself resets them before fixtures could look."""
+    filters, show = list(warnings.filters), warnings.showwarning
+    modules = set(sys.modules)
+    result = yield
+    imported = {name.partition(".")[0] for name in set(sys.modules) - modules}
+    if not imported - {"leafmagic"}:
+        assert warnings.filters == filters, "left over: warning filters"
+    assert warnings.showwarning is show, "left over: warnings.showwarning"
+    return result
+
+
+# The shell.
+
+
+def shell_state(shell: Any) -> dict[str, Any]:
+    """Everything in a shell that an extension can change."""
+    manager = shell.magics_manager
+    commands = shell.strdispatchers["complete_command"]
+    return {
+        "input transformers": list(shell.input_transformers_cleanup),
+        "post transformers": list(shell.input_transformers_post),
+        "line transformers": list(shell.input_transformer_manager.line_transforms),
+        "token transformers": list(shell.input_transformer_manager.token_transformers),
+        "ast transformers": list(shell.ast_transformers),
+        "events": {name: list(found) for name, found in shell.events.callbacks.items()},
+        "line magics": dict(manager.magics["line"]),
+        "cell magics": dict(manager.magics["cell"]),
+        "magic registry": dict(manager.registry),
+        "configurables": [id(c) for c in shell.configurables],
+        "completers": {key: list(chain) for key, chain in commands.strs.items()},
+        "completer patterns": list(commands.regexs),
+        "instance attributes": {n for n in vars(shell) if n.startswith("show")},
+        "showtraceback": shell.showtraceback,
+        "run_cell": shell.run_cell,
+        "custom exceptions": shell.custom_exceptions,
+        "display formatters": {
+            name: (dict(f.type_printers), dict(f.deferred_printers))
+            for name, f in shell.display_formatter.formatters.items()
+        },
+    }
+
+
+def drop_shell(shell: Any) -> None:
+    """End a shell as IPython's own tests do, and let it go."""
+    type(shell).clear_instance()
+    for cls in type(shell).__mro__:
+        if hasattr(cls, "_instance"):
+            cls._instance = None
+    gc.collect()
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Any]:
+    """A real shell in this process, with leafmagic not loaded."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    hooks = sys.excepthook, sys.displayhook
+    InteractiveShell.clear_instance()
+    config = Config(HistoryManager={"enabled": False}, InteractiveShell={"colors": "nocolor"})
+    shell = InteractiveShell.instance(config=config)
+    before = shell_state(shell)
+    try:
+        yield shell
+        if "leafmagic" in shell.extension_manager.loaded:
+            shell.extension_manager.unload_extension("leafmagic")
+        left = changes(before, shell_state(shell))
+        assert not left, "left over in the shell:\n" + "\n".join(left)
+    finally:
+        shell.restore_sys_module_state()
+        drop_shell(shell)
+        sys.excepthook, sys.displayhook = hooks
+
+
+@pytest.fixture
+def run_cell(shell: Any) -> Callable[..., Any]:
+    """Run a cell as a front end does, and return IPython's result."""
+
+    def run(text: str, *, store_history: bool = True, fails: bool = False) -> Any:
+        result = shell.run_cell(text, store_history=store_history)
+        assert result.success != fails, result
+        return result
+
+    return run
+
+
+class FakeTrace:
+    """What the magics need of a trace, with a record of what was asked of it."""
+
+    made: list[FakeTrace]
+    fail_at: str = ""
+    findings: tuple[Any, ...] = ()
+
+    def __init__(self, options: Any, *, cell: Any, namespace: Any) -> None:
+        self.options, self.cell, self.namespace = options, cell, namespace
+        self.calls: list[str] = []
+        self.errors: list[BaseException | None] = []
+        self.explained: list[BaseException] = []
+        self.running = False
+        self.revision = 0
+        type(self).made.append(self)
+        self._maybe_fail("init")
+
+    def _maybe_fail(self, where: str) -> None:
+        if type(self).fail_at == where:
+            raise ZeroDivisionError(f"broken {where}\nsecond line")
+
+    def start(self) -> None:
+        self.calls.append("start")
+        self._maybe_fail("start")
+        self.running = True
+
+    def stop(self, error: BaseException | None = None) -> None:
+        self.calls.append("stop")
+        self.running = False
+        self.errors.append(error)
+        self._maybe_fail("stop")
+
+    def explain(self, error: BaseException) -> None:
+        self.explained.append(error)
+        self._maybe_fail("explain")
+        if not getattr(error, "__notes__", None):
+            error.add_note("leafmagic says why")
+
+    def document(self) -> dict[str, Any]:
+        self._maybe_fail("document")
+        return {
+            "cell": {"label": self.cell.label, "source": self.cell.text},
+            "status": {"notes": [], "events": 0},
+            "nodes": [],
+            "findings": [],
+        }
+
+    def save(self, path: Any) -> None:
+        self.calls.append(f"save {path}")
+
+
+@pytest.fixture
+def fake_trace(monkeypatch: pytest.MonkeyPatch) -> type[FakeTrace]:
+    """Put a recording stand-in where the magics look for the tracer."""
+    made = type("Trace", (FakeTrace,), {"made": []})
+    module = ModuleType("leafmagic.tracing")
+    module.Trace = made  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "leafmagic.tracing", module)
+    import leafmagic
+
+    monkeypatch.setattr(leafmagic, "last", lambda: made.made[-1] if made.made else None, raising=False)
+    return made
+
+
+@pytest.fixture
+def loaded(shell: Any, fake_trace: type[FakeTrace]) -> Any:
+    """The shell with leafmagic loaded, a recording tracer, and nothing displayed."""
+    shell.extension_manager.load_extension("leafmagic")
+    shell.magics_manager.registry["LeafMagic"].mode = "off"
+    return shell
+
+
+def required(name: str) -> bool:
+    """Whether an environment variable says that tests must not be skipped."""
+    return os.environ.get(f"LEAFMAGIC_REQUIRE_{name}", "") not in ("", "0")
