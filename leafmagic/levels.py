@@ -208,7 +208,7 @@ class _View:
         if node_id in self.shown or node_id not in self.made_by:
             return node_id
         made = self.made_by[node_id]
-        return self._tensor_of.get(made, made[0])
+        return str(self._tensor_of.get(made, made[0]))
 
     def _resolved(self, edges: Iterable[Mapping[str, Any]]) -> Iterable[Link]:
         for edge in edges:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 Drawn = Mapping[str, Any]
@@ -27,7 +28,7 @@ def edge_paths(edge: Drawn, upper: Drawn, lower: Drawn) -> tuple[str, str]:
     if edge.get("route") == "lane":
         return _polyline(stops), head
     path = [f"M{x1} {y1}"]
-    for at, ((xa, ya), (xb, yb)) in enumerate(zip(stops, stops[1:], strict=False)):
+    for at, ((xa, ya), (xb, yb)) in enumerate(pairwise(stops)):
         if xa == xb or at % 2:  # odd stretches run straight down through a row
             path.append(f"V{yb}" if xa == xb else f"L{xb} {yb}")
         else:
@@ -38,9 +39,8 @@ def edge_paths(edge: Drawn, upper: Drawn, lower: Drawn) -> tuple[str, str]:
 
 def _port(box: Drawn, towards: int) -> int:
     """Return where an edge leaves a box: towards its other end, but well inside."""
-    reach = int(box["w"] * _PORT_REACH)
-    shift = round((towards - box["x"]) * _PORT_SHARE)
-    return int(box["x"]) + max(-reach, min(reach, shift))
+    x, reach = int(box["x"]), int(box["w"] * _PORT_REACH)
+    return x + max(-reach, min(reach, round((towards - x) * _PORT_SHARE)))
 
 
 def _polyline(stops: list[tuple[int, int]]) -> str:

@@ -13,7 +13,7 @@ from leafmagic.render.style import EDGE_WORDS, STATE_STYLES, TAG_PX
 
 _SWATCH = 24
 _LINE = 21
-_GAP = 20
+_GAP = 28
 _CHAR_PX = 6.6  # of the legend's proportional 12 px text, on the safe side
 
 
@@ -46,30 +46,30 @@ def legend_items(
 
 
 def place_legend(items: list[Item], width: int) -> tuple[list[ET.Element], int]:
-    """Return the entries, flowed into lines of `width`, and their height."""
-    placed = []
-    columns = _columns(items, width)
-    for at, item in enumerate(items):
-        column, line = at % len(columns), at // len(columns)
-        x, y = sum(columns[:column]), line * _LINE
-        group = ET.Element("g", {"transform": f"translate({x} {y})"})
-        _swatch(group, item)
-        text = ET.SubElement(group, "text", {"class": "note", "x": str(_SWATCH + 10), "y": "12"})
-        text.text = item.words
-        placed.append(group)
-    lines = -(-len(items) // len(columns))
+    """Return the entries and their height: states, and marks beside them if there is room."""
+    states = [item for item in items if item.what == "state"]
+    marks = [item for item in items if item.what != "state"]
+    column = _width(states) + _GAP
+    beside = column + _width(marks) <= width
+    placed = [_entry(item, 0, at * _LINE) for at, item in enumerate(states)]
+    for at, item in enumerate(marks):
+        x, y = (column, at * _LINE) if beside else (0, (len(states) + at) * _LINE)
+        placed.append(_entry(item, x, y))
+    lines = max(len(states), len(marks)) if beside else len(items)
     return placed, lines * _LINE
 
 
-def _columns(items: list[Item], width: int) -> list[int]:
-    """Return column widths: as many columns as fit, at most three."""
-    need = [_SWATCH + 10 + round(len(item.words) * _CHAR_PX) + _GAP for item in items]
-    for count in (3, 2):
-        if len(items) >= count:
-            columns = [max(need[column::count]) for column in range(count)]
-            if sum(columns) - _GAP <= width:
-                return columns
-    return [max(need, default=0)]
+def _width(items: list[Item]) -> int:
+    longest = max((len(item.words) for item in items), default=0)
+    return _SWATCH + 10 + round(longest * _CHAR_PX)
+
+
+def _entry(item: Item, x: int, y: int) -> ET.Element:
+    group = ET.Element("g", {"transform": f"translate({x} {y})"})
+    _swatch(group, item)
+    text = ET.SubElement(group, "text", {"class": "note", "x": str(_SWATCH + 10), "y": "12"})
+    text.text = item.words
+    return group
 
 
 def _swatch(group: ET.Element, item: Item) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from leafmagic.layout import Layout, Route, lay_out
 from leafmagic.levels import Box, Level, LevelGraph, Link, level_graph
 from leafmagic.render.style import CHAR_EM, LABEL_PX, OP_PX, SUB_PX, TAG_PX
+from leafmagic.render.words import cells
 
-_BOX_HEIGHT = 44
+_BOX_HEIGHT = 48
 _OP_HEIGHT = 26
 _BARE_HEIGHT = 34
 _PADDING = 24
@@ -64,13 +64,7 @@ def draw_level(document: Document, level: Level) -> dict[str, Any]:
 
 def text_width(text: str, font_px: float) -> float:
     """Return the width of monospaced text; wide East Asian characters count twice."""
-    if text.isascii():
-        return len(text) * font_px * CHAR_EM
-    cells = sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
-        for c in text
-    )
-    return cells * font_px * CHAR_EM
+    return cells(text) * font_px * CHAR_EM
 
 
 def _box_size(box: Box) -> tuple[int, int]:

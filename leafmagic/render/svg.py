@@ -12,7 +12,7 @@ from leafmagic.render.geometry import CARRIED_ROOM, crop, edge_paths, stubs_of
 from leafmagic.render.legend import legend_items, place_legend
 from leafmagic.render.payload import text_width
 from leafmagic.render.style import STATE_STYLES, SUB_PX, TAG_PX
-from leafmagic.render.words import counts, plural, state_of, xml_safe
+from leafmagic.render.words import counts, graph_label, plural, state_of, xml_safe
 
 Payload = Mapping[str, Any]
 Element = ET.Element
@@ -79,7 +79,7 @@ def _draw(
     root = _root(payload, drawn, level, (width, height))
     _add(root, "style").text = svg_css.style_sheet(states, dark=dark)
     _add(root, "rect", {"class": "page", "width": width, "height": height, "rx": 8})
-    _heading(root, payload, drawn)
+    _heading(root, payload)
     left = _MARGIN + (width - 2 * _MARGIN - graph_width) // 2
     canvas = _add(root, "g", {"transform": f"translate({left} {_HEADING + 14})"})
     _add_edges(canvas, drawn, boxes, details)
@@ -107,11 +107,10 @@ def _root(payload: Payload, drawn: Mapping[str, Any], level: str, size: tuple[in
             "role": "img",
         },
     )
-    label = payload.get("cell", {}).get("label") or "leafmagic"
-    _add(root, "title").text = f"Autograd graph of {label}"
+    _add(root, "title").text = xml_safe(f"Autograd graph of {graph_label(payload)}")
     found = [str(f.get("message", "")) for f in payload.get("findings") or ()]
     shown = f"{plural(len(drawn['nodes']), 'box', 'boxes')} at level {level}. "
-    _add(root, "desc").text = elide(f"{shown}{counts(payload)}. {' '.join(found)}", 600)
+    _add(root, "desc").text = xml_safe(elide(f"{shown}{counts(payload)}. {' '.join(found)}", 600))
     return root
 
 
@@ -120,10 +119,9 @@ def _add(parent: Element, tag: str, attributes: Mapping[str, object] | None = No
     return ET.SubElement(parent, tag, values)
 
 
-def _heading(root: Element, payload: Payload, drawn: Mapping[str, Any]) -> None:
-    label = payload.get("cell", {}).get("label") or "leafmagic"
+def _heading(root: Element, payload: Payload) -> None:
     text = _add(root, "text", {"class": "head", "x": _MARGIN, "y": 30})
-    text.text = xml_safe(elide(label, 40))
+    text.text = xml_safe(elide(graph_label(payload), 40))
     _add(text, "tspan", {"class": "note", "dx": 10}).text = counts(payload)
 
 
@@ -155,9 +153,9 @@ def _add_edges(
         kind = "carried" if edge["carried"] else edge["kind"]
         lines.setdefault({"output": "next"}.get(kind, kind), []).append(line)
         heads.append(head)
-        if edge["label"] and not edge.get("route") and not edge["carried"]:
-            if not details[edge["source"]].get("source"):
-                labels.append((edge["label"], upper, lower))
+        says_it = details[edge["source"]].get("source") or edge["carried"] or edge.get("route")
+        if edge["label"] and not says_it:
+            labels.append((edge["label"], upper, lower))
     for kind, parts in sorted(lines.items()):
         _add(canvas, "path", {"class": f"e {kind}", "d": "".join(parts)})
     if heads:
@@ -200,13 +198,15 @@ def _add_box(
     if style.border == "double":
         _add(group, "rect", {**_rect(right - 3, bottom - 3, 6), "class": "in"})
     two_lines = bool(node["sub"])
-    base = {"class": "n", "y": (-1 if two_lines else 5) - (0 if state != "op" else 1)}
+    base = {"class": "n", "y": (-2 if two_lines else 5) - (0 if state != "op" else 1)}
     _add(group, "text", base).text = xml_safe(node["label"])
     if two_lines:
-        sub = {"class": "s", "y": 14 if state != "op" else 10}
+        sub = {"class": "s", "y": 13 if state != "op" else 10}
         _add(group, "text", sub).text = xml_safe(node["sub"])
     if state != "op":
-        tag = {"class": "t", "x": 10 - right, "y": 3 - bottom}
+        patch = f"M{8 - right} {-bottom}h{round(text_width(style.tag, TAG_PX)) + 5}"
+        _add(group, "path", {"class": "p", "d": patch})
+        tag = {"class": "t", "x": 11 - right, "y": 3 - bottom}
         _add(group, "text", tag).text = style.tag
     _add_badges(group, detail, markers.get(node["id"]), right, bottom)
 

@@ -48,7 +48,7 @@ def _shapes(used: list[str]) -> str:
         f".lm .n{{font-size:{LABEL_PX}px;font-weight:700}}",
         f".lm .s{{font-size:{SUB_PX}px}}",
         f".lm .t,.lm .b{{font-size:{TAG_PX}px}}",
-        ".lm .t{text-anchor:start;paint-order:stroke;stroke-width:5px}",
+        ".lm .t{text-anchor:start}.lm .p{stroke-width:4px}",
         ".lm .b{font-weight:700}",
         f".lm .st{{font-size:{SUB_PX}px;text-anchor:end}}",
         f".lm .el{{font-size:{SUB_PX}px;paint-order:stroke;stroke-width:4px}}",
@@ -85,7 +85,7 @@ def _colors(used: list[str], theme: Theme) -> str:
         f".lm .rule{{stroke:{look['rule']}}}",
         f".lm .n,.lm .head{{fill:{look['text']}}}",
         f".lm .s,.lm .note,.lm .st,.lm .el{{fill:{look['muted']}}}",
-        f".lm .t,.lm .el{{stroke:{look['page']}}}",
+        f".lm .p,.lm .el{{stroke:{look['page']}}}",
         f".lm .e{{stroke:{look['edge']}}}.lm .h{{fill:{look['edge']}}}",
         f".lm .bh{{fill:{HOOK_COLORS[theme]}}}.lm .bht{{fill:{look['page']}}}",
     ]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
+from leafmagic.levels import dtype_text, elide, grad_text, name_of, shape_text
 from leafmagic.render.style import STATE_STYLES
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -41,3 +43,85 @@ def counts(payload: Mapping[str, Any]) -> str:
         if severity in found:
             parts.append(plural(found.count(severity), one))
     return " · ".join(parts)
+
+
+def graph_label(payload: Mapping[str, Any]) -> str:
+    """Return the cell's label, such as ``"Cell In[3]"``."""
+    return str(payload.get("cell", {}).get("label") or "leafmagic")
+
+
+def facts(payload: Mapping[str, Any]) -> list[str]:
+    """Return what the reader must know of the recording itself."""
+    status = payload.get("status", {})
+    said = [f"The cell raised {status['error']}"] if status.get("error") else []
+    if status.get("running"):
+        said.append("Still running: this is what was seen so far.")
+    if status.get("cut"):
+        said.append("The recording was cut short: later operations are missing.")
+    return said + [str(note) for note in status.get("notes") or ()]
+
+
+def finding_lines(finding: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """Return where a finding is, and its source line with the culprit underlined."""
+    parts = [str(finding["cell"])] if finding.get("cell") else []
+    if finding.get("line") is not None:
+        parts.append(f"line {finding['line']}")
+    where = ", ".join(parts)
+    if finding.get("symptom_line") not in (None, finding.get("line")):
+        where += f", noticed at line {finding['symptom_line']}"
+    if (finding.get("count") or 1) > 1:
+        where += f", {finding['count']:,} times"
+    if not finding.get("source"):
+        return where, []
+    before, marked, after = underline(finding)
+    return where, [before + marked + after, " " * cells(before) + "^" * max(cells(marked), 1)]
+
+
+def underline(finding: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Cut a finding's source line before, in and after what it is about.
+
+    Without columns that is the whole line. The common indent goes.
+    """
+    line = (str(finding["source"]).splitlines() or [""])[0].expandtabs(1)
+    start, end = finding.get("column"), finding.get("end_column")
+    if start is None or not 0 <= start < len(line):
+        start, end = 0, len(line)
+    if end is None or end <= start:
+        end = len(line)
+    indent = len(line) - len(line.lstrip())
+    start = max(start, indent)
+    return line[indent:start], line[start:end].rstrip(), line[end:].rstrip()
+
+
+def cells(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def tensor_rows(payload: Mapping[str, Any]) -> list[tuple[str, str, str, str, str, str]]:
+    """Return name, shape, dtype, state, grad and place of every tensor worth a row."""
+    worth = {node["id"] for level in payload["levels"].values() for node in level["nodes"]}
+    return [
+        (
+            name_of(node) or str(node.get("op") or "") or "tensor",
+            shape_text(node) or "?",
+            dtype_text(node),
+            state_of(node),
+            grad_text(node).removeprefix("grad ") or "-",
+            _made_at(node),
+        )
+        for node in payload["nodes"]
+        if node["kind"] == "tensor" and node["id"] in worth
+    ]
+
+
+def _made_at(node: Mapping[str, Any]) -> str:
+    source = elide(str(node.get("source") or ""), 60)
+    if node.get("line") is None:
+        return source
+    return f"line {node['line']}: {source}" if source else f"line {node['line']}"

@@ -1,0 +1,186 @@
+"""The payload as HTML: a page of its own, and the static twin of the widget."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from leafmagic.render.html_css import page_css
+from leafmagic.render.svg import render_svg
+from leafmagic.render.words import (
+    counts,
+    facts,
+    finding_lines,
+    graph_label,
+    plural,
+    tensor_rows,
+    underline,
+    xml_safe,
+)
+
+Payload = Mapping[str, Any]
+
+TWIN_BYTES = 60_000
+"""The twin, text and picture together, is never longer than this."""
+
+_TWIN_FINDINGS = 12
+_TWIN_BOXES = 160
+_PAGE_FINDINGS = 200
+_PAGE_ROWS = 400
+_PAGE_BOXES = 1200
+
+
+def render_html(payload: Payload) -> str:
+    """Return a page that needs nothing else: the graph, the warnings, the tensors.
+
+    The page runs no script and loads nothing; it is light or dark as the reader
+    prefers.
+    """
+    label = _text(graph_label(payload))
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width,initial-scale=1">',
+        f"<title>{label} · leafmagic</title>",
+        f"<style>{page_css()}</style></head><body><main>",
+        f"<h1>{label}</h1><p class='sub'>{_text(counts(payload))}</p>",
+        *[f"<p class='note'>{_text(note)}</p>" for note in facts(payload)],
+        _findings(payload, _PAGE_FINDINGS),
+        _pictures(payload),
+        _table(payload),
+        _source(payload),
+        f"<footer>{_text(_versions(payload))}</footer></main></body></html>",
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def render_twin(payload: Payload, twin_id: str) -> str:
+    """Return what stands in for the widget where no kernel runs.
+
+    An ``<img>`` and plain tags survive the sanitizer of an untrusted notebook, which
+    strips an inline ``<svg>`` to its text.
+
+    Parameters
+    ----------
+    payload : mapping
+        With the level ``names``.
+    twin_id : str
+        Becomes the class ``lm-twin-ID``, by which the living widget hides its twin.
+        Anything but letters, digits, ``-`` and ``_`` is left out.
+    """
+    safe_id = re.sub(r"[^A-Za-z0-9_-]", "", twin_id)
+    words = _twin_findings(payload)
+    alt = f"Autograd graph of {graph_label(payload)}: {counts(payload)}"
+    frame = f'<div class="lm-twin lm-twin-{safe_id}"><img alt="{_text(alt)}" src="">{words}</div>'
+    room = (TWIN_BYTES - 400 - len(frame.encode())) * 3 // 4
+    picture = render_svg(payload, max_boxes=_TWIN_BOXES, max_bytes=room, tooltips=False)
+    coded = base64.b64encode(picture.encode()).decode()
+    return frame.replace('src=""', f'src="data:image/svg+xml;base64,{coded}"', 1)
+
+
+def _text(value: object) -> str:
+    return escape(xml_safe(value))
+
+
+def _twin_findings(payload: Payload) -> str:
+    """Say the findings in tags that need no style to be understood."""
+    found = list(payload.get("findings") or ())
+    parts = []
+    for finding in found[:_TWIN_FINDINGS]:
+        head = f"<b>{_text(finding['severity'])}</b>: {_text(_short(finding['message'], 400))}"
+        where, code = finding_lines(finding)
+        if code:
+            code = [_short(line, 160) for line in code]
+            head += f"<br>{_text(where)}<pre>{_text(chr(10).join(code))}</pre>"
+        elif where:
+            head += f" ({_text(where)})<br>"
+        fix = finding.get("fix")
+        parts.append(
+            f"<li>{head}{f'Fix: <code>{_text(_short(fix, 400))}</code>' if fix else ''}</li>"
+        )
+    if len(found) > _TWIN_FINDINGS:
+        parts.append(f"<li>and {plural(len(found) - _TWIN_FINDINGS, 'more finding')}</li>")
+    notes = "".join(f"<p>{_text(_short(note, 300))}</p>" for note in facts(payload)[:6])
+    return f"{notes}<ul>{''.join(parts)}</ul>" if parts else notes
+
+
+def _short(text: object, limit: int) -> str:
+    flat = str(text)
+    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def _findings(payload: Payload, limit: int) -> str:
+    found = list(payload.get("findings") or ())
+    if not found:
+        return ""
+    items = [_finding(finding) for finding in found[:limit]]
+    if len(found) > limit:
+        items.append(f"<p class='note'>and {plural(len(found) - limit, 'more finding')}</p>")
+    return f"<section><h2>Warnings</h2>{''.join(items)}</section>"
+
+
+def _finding(finding: Mapping[str, Any]) -> str:
+    severity = finding["severity"]
+    css = severity if severity in ("error", "warning", "info") else "info"
+    where, _ = finding_lines(finding)
+    code = ""
+    if finding.get("source"):
+        before, marked, after = underline(finding)
+        code = f"<pre>{_text(before)}<u>{_text(marked)}</u>{_text(after)}</pre>"
+    fix = f"<p class='fix'><b>Fix</b> {_text(finding['fix'])}</p>" if finding.get("fix") else ""
+    return (
+        f"<article class='{css}'><p><b class='sev'>{_text(severity)}</b> "
+        f"{_text(finding['message'])}</p><p class='note'>{_text(where)} "
+        f"<span class='code'>{_text(finding.get('code') or '')}</span></p>{code}{fix}</article>"
+    )
+
+
+def _pictures(payload: Payload) -> str:
+    """Show the levels side by side in the page, one at a time, switched without a script."""
+    levels = [level for level in ("names", "ops") if level in payload["levels"]]
+    buttons, pictures = [], []
+    for at, level in enumerate(levels):
+        checked = " checked" if at == 0 else ""
+        word = {"names": "Names", "ops": "All operations"}[level]
+        buttons.append(
+            f"<input type='radio' name='level' id='level-{level}'{checked}>"
+            f"<label for='level-{level}'>{word}</label>"
+        )
+        picture = render_svg(payload, level, max_boxes=_PAGE_BOXES)
+        pictures.append(f"<div class='picture {level}'>{picture}</div>")
+    return f"<section><h2>Graph</h2>{''.join(buttons)}{''.join(pictures)}</section>"
+
+
+def _row(cells: Iterable[str], tag: str = "td") -> str:
+    return f"<tr>{''.join(f'<{tag}>{_text(cell)}</{tag}>' for cell in cells)}</tr>"
+
+
+def _table(payload: Payload) -> str:
+    rows = tensor_rows(payload)
+    if not rows:
+        return ""
+    body = "".join(_row(row) for row in rows[:_PAGE_ROWS])
+    head = _row(("name", "shape", "dtype", "state", "grad", "made at"), "th")
+    more = len(rows) - _PAGE_ROWS
+    note = f"<p class='note'>and {plural(more, 'more tensor')}</p>" if more > 0 else ""
+    return (
+        f"<section><h2>Tensors</h2><div class='wide'><table><thead>{head}</thead>"
+        f"<tbody>{body}</tbody></table></div>{note}</section>"
+    )
+
+
+def _source(payload: Payload) -> str:
+    source = str(payload.get("cell", {}).get("source") or "")
+    if not source.strip():
+        return ""
+    lines = source.splitlines()
+    pad = len(str(len(lines)))
+    numbered = "\n".join(f"{at:>{pad}}  {line}" for at, line in enumerate(lines, 1))
+    return f"<section><h2>Source</h2><pre class='source'>{_text(numbered)}</pre></section>"
+
+
+def _versions(payload: Payload) -> str:
+    return f"leafmagic {payload.get('leafmagic', '')} · torch {payload.get('torch', '')}"
