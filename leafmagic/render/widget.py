@@ -1,0 +1,123 @@
+"""The live widget: traits, and the messages that keep a page up to date.
+
+Importing this module imports anywidget; `import leafmagic` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+Payload = Mapping[str, Any]
+
+STATIC = Path(__file__).parent / "static"
+ESM_PATH = STATIC / "leafmagic.js"
+CSS_PATH = STATIC / "leafmagic.css"
+WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
+
+
+def slim(text: str) -> str:
+    """Return an asset without indentation and whole-line comments.
+
+    The text travels with every widget and is stored in every saved notebook. The two
+    files keep no strings and no comments across lines, so this cannot change a meaning.
+    """
+    lines = (line.strip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line and not _is_comment(line))
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith("//") or (line.startswith("/*") and line.endswith("*/"))
+
+
+def compact(payload: Payload) -> dict[str, Any]:
+    """Return the payload as it is sent: fields of nodes that say nothing are left out.
+
+    A node has some thirty fields, most of them empty in most nodes; the page takes a
+    field that is not there as empty.
+    """
+    return {
+        **payload,
+        "nodes": [
+            {k: v for k, v in node.items() if v or k == "id"} for node in payload.get("nodes", ())
+        ],
+    }
+
+
+def diff(old: Payload, new: Payload) -> dict[str, Any]:
+    """Return what a page that shows `old` must change to show `new`.
+
+    Parameters
+    ----------
+    old, new : mapping
+        Compacted payloads.
+
+    Returns
+    -------
+    dict
+        The keys of the payload that changed. Nodes, also those of a level, are given
+        as ``{"set": [...], "del": [ids]}``, edges as ``{"at", "drop", "add"}`` (one
+        splice), everything else by its new value. Empty if nothing changed.
+    """
+    changes: dict[str, Any] = {}
+    for key, value in new.items():
+        before = old.get(key)
+        if before == value:
+            continue
+        if key == "nodes":
+            changes[key] = _keyed(before or (), value)
+        elif key == "edges":
+            changes[key] = _splice(before or (), value)
+        elif key == "levels":
+            known = before or {}
+            levels = {name: diff(known.get(name, {}), level) for name, level in value.items()}
+            changes[key] = {name: level for name, level in levels.items() if level}
+        else:
+            changes[key] = value
+    return changes
+
+
+def _keyed(old: Sequence[Payload], new: Sequence[Payload]) -> dict[str, Any]:
+    before = {node["id"]: node for node in old}
+    changed = [node for node in new if before.pop(node["id"], None) != node]
+    return {"set": changed, "del": list(before)}
+
+
+def _splice(old: Sequence[Any], new: Sequence[Any]) -> dict[str, Any]:
+    shorter = min(len(old), len(new))
+    head = 0
+    while head < shorter and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    return {"at": head, "drop": len(old) - head - tail, "add": list(new[head : len(new) - tail])}
+
+
+class GraphWidget(anywidget.AnyWidget):
+    """Draws one payload in the notebook page.
+
+    While a cell runs, the page is told by messages what has changed; the trait holds
+    the state the page started from, and the whole of it once the cell has ended.
+
+    Attributes
+    ----------
+    payload : dict
+        A compacted payload (see `compact`).
+    twin_id : str
+        The static twin that the page hides while the widget is alive.
+    """
+
+    _esm = slim(ESM_PATH.read_text(encoding="utf-8"))
+    _css = slim(CSS_PATH.read_text(encoding="utf-8"))
+    payload = traitlets.Dict().tag(sync=True)
+    twin_id = traitlets.Unicode("").tag(sync=True)
+
+    def bundle(self) -> dict[str, Any]:
+        """Return the display bundle; the summary in words is the twin's."""
+        view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+        return {WIDGET_MIME: view, "text/plain": "leafmagic: live autograd graph"}
