@@ -22,7 +22,8 @@ from leafmagic.guard import TracebackHook, guarded, note
 from leafmagic.options import Options
 
 if TYPE_CHECKING:
-    from leafmagic.tracing import Trace
+    from leafmagic.tracing import Tracer
+
 
 @dataclass(eq=False, slots=True)
 class Execution:
@@ -38,7 +39,7 @@ class Execution:
 class Run:
     """One traced cell."""
 
-    trace: Trace
+    trace: Tracer
     label: str
     options: Options
     screen: Any = None
@@ -191,9 +192,9 @@ class CellRunner:
         into: str = "",
         automatic: bool = False,
     ) -> None:
-        from leafmagic.tracing import Trace
+        from leafmagic.tracing import Tracer
 
-        trace = Trace(options, cell=source, namespace=self.shell.user_ns)
+        trace = Tracer(options, cell=source, namespace=self.shell.user_ns)
         run = Run(trace, source.label, options, automatic=automatic)
         execution.run = run
         try:

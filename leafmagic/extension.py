@@ -78,8 +78,7 @@ class Extension:
         self.runner: CellRunner = self.magics.runner
         for event in _EVENTS:
             shell.events.register(event, getattr(self.runner, event))
-        for key in (f"%{name}", f"%%{name}"):
-            shell.set_hook("complete_command", self.magics.complete, str_key=key)
+        shell.Completer.custom_matchers.append(self.magics.complete)
 
     def unload(self) -> None:
         """Take out all that `load` put in, and nothing that came from elsewhere."""
@@ -91,7 +90,8 @@ class Extension:
         for event in _EVENTS:
             if getattr(self.runner, event) in shell.events.callbacks[event]:
                 shell.events.unregister(event, getattr(self.runner, event))
-        self._drop_completer()
+        if self.magics.complete in shell.Completer.custom_matchers:
+            shell.Completer.custom_matchers.remove(self.magics.complete)
         self._drop_magics()
         if self.magics in shell.configurables:
             shell.configurables.remove(self.magics)
@@ -125,17 +125,6 @@ class Extension:
                 manager.registry.pop("LeafMagic")
             else:
                 manager.registry["LeafMagic"] = self.registry_entry
-
-    def _drop_completer(self) -> None:
-        commands = self.shell.strdispatchers["complete_command"].strs
-        for key in (f"%{self.magics.name}", f"%%{self.magics.name}"):
-            chain = commands.get(key)
-            if chain is None:
-                continue
-            ours = self.magics.complete
-            chain.chain[:] = [c for c in chain.chain if getattr(c[1], "__func__", None) != ours]
-            if not chain.chain:
-                del commands[key]
 
 
 def _is_lazy_leafmagic(magic: Any) -> bool:

@@ -4,32 +4,40 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import importlib
 import keyword
+import pkgutil
 import sys
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from IPython.core.error import TryNext, UsageError
+from IPython.core.completer import SimpleCompletion, context_matcher
+from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
 from traitlets import Bool, Enum, List, TraitError, Unicode, validate
 
 from leafmagic.cellrun import CellRunner
 from leafmagic.options import GRADS, MODES, Grads, Mode, Options
+from leafmagic.recording import SUFFIXES
 from leafmagic.screen import show_document
 
 WORDS = ("on", "off", "status", "report", "why", "save")
-ENDINGS = (".svg", ".html", ".json", ".dot")
 _FLAGS = ("--strict", "--no-strict")
 _VALUES = {"--mode": MODES, "--grads": GRADS}
 _OPTIONS = ("--into", "--mode", *_FLAGS, "--ignore", "--retain", "--grads")
 
 
+@lru_cache(maxsize=1)
 def known_kinds() -> tuple[str, ...]:
     """Return the kinds and the codes of all findings."""
-    from leafmagic.findings.base import known_kinds as listed
+    from leafmagic import findings
+    from leafmagic.findings.base import RULES
 
-    return tuple(listed())
+    for family in pkgutil.iter_modules(findings.__path__, "leafmagic.findings."):
+        importlib.import_module(family.name)
+    return tuple(word for rule in RULES for word in (rule.kind, rule.code))
 
 
 def unknown_kind(word: str) -> str:
@@ -37,7 +45,8 @@ def unknown_kind(word: str) -> str:
     kinds = known_kinds()
     if word in kinds:
         return ""
-    near = difflib.get_close_matches(word.lower(), kinds, n=3, cutoff=0.5)
+    spelled = {kind.lower(): kind for kind in kinds}
+    near = [spelled[k] for k in difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.5)]
     return f"unknown kind {word!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
 
 
@@ -76,7 +85,7 @@ class LeafMagic(Magics):
     def _known(self, proposal: Any) -> Any:
         for word in proposal["value"]:
             if wrong := unknown_kind(word):
-                raise TraitError(wrong)
+                raise TraitError(f"ignore: {wrong}")
         return proposal["value"]
 
     @validate("into")
@@ -238,8 +247,8 @@ class LeafMagic(Magics):
 
     def _save(self, name: str) -> None:
         path = Path(name.strip("\"'")).expanduser()
-        if path.suffix.lower() not in ENDINGS:
-            raise UsageError(f"save: the file must end in {', '.join(ENDINGS)}, not {path.name!r}")
+        if path.suffix.lower() not in SUFFIXES:
+            raise UsageError(f"save: the file must end in {', '.join(SUFFIXES)}, not {path.name!r}")
         trace = self._last()
         try:
             trace.save(path)
@@ -256,14 +265,14 @@ class LeafMagic(Magics):
             raise UsageError(f"not an expression: {expression}") from None
 
     def _draw(self, expression: str, options: Options) -> None:
-        import leafmagic
-
         tensors = tensors_of(self._evaluate(expression))
         if not tensors:
             raise UsageError(f"{expression} is neither a tensor nor a module with parameters")
-        show_document(
-            graph_document(leafmagic.graph_of(*tensors), expression), options.mode, self.shell
-        )
+        from leafmagic.tracing import trace_of
+
+        document = trace_of(tuple(tensors), self.shell.user_ns).document()
+        document["cell"]["label"] = expression
+        show_document(document, options.mode, self.shell)
 
     def _why(self, expression: str) -> None:
         import leafmagic
@@ -275,25 +284,35 @@ class LeafMagic(Magics):
 
     # Completion.
 
-    def complete(self, _shell: Any, event: Any) -> list[str]:
-        """Complete an option, its value, a word or a variable (IPython's hook)."""
-        before = event.text_until_cursor.replace("=", " ").split()
-        symbol = event.symbol
-        if symbol and before and before[-1].endswith(symbol):
-            del before[-1]
-        previous = before[-1] if before else ""
+    @context_matcher()
+    def complete(self, context: Any) -> dict[str, Any]:
+        """Complete an option, its value, a word or a variable (IPython's matcher, version 2).
+
+        The older ``complete_command`` hook would let Jedi mix Python's keywords in.
+        """
+        before = context.text_until_cursor
+        token = context.token
+        found: list[str] = []
+        if before.lstrip().split(" ")[0] in (f"%{self.name}", f"%%{self.name}") and " " in before:
+            words = before[: len(before) - len(token)].replace("=", " ").split()
+            found = [word for word in self._candidates(words, token) if word.startswith(token)]
+        completions = [SimpleCompletion(text=word, type="magic") for word in found]
+        return {"completions": completions, "suppress": bool(found)}
+
+    def _candidates(self, words: list[str], token: str) -> list[str]:
+        variables = [n for n in self.shell.user_ns if n.isidentifier() and n[0] != "_"]
+        previous = words[-1]
         if previous in _VALUES:
             return list(_VALUES[previous])
         if previous == "--ignore":
             return list(known_kinds())
-        variables = [n for n in self.shell.user_ns if n.isidentifier() and n[0] != "_"]
-        if previous in ("--retain", "--into"):
+        if previous in ("--retain", "--into", "why"):
             return variables
-        if symbol.startswith("-") or event.command.startswith("%%"):
+        if token.startswith("-") or words[0].startswith("%%"):
             return list(_OPTIONS)
-        if len(before) == 1 and "." not in symbol:
+        if len(words) == 1 and "." not in token:
             return [*WORDS, *variables, *_OPTIONS]
-        raise TryNext
+        return []
 
 
 def is_variable(name: str) -> bool:
@@ -333,29 +352,3 @@ def tensors_of(value: Any) -> list[Any]:
         value = list(value.values())
     items = value if isinstance(value, list | tuple) else [value]
     return [item for item in items if isinstance(item, torch.Tensor)]
-
-
-def graph_document(graph: Any, label: str) -> dict[str, Any]:
-    """Wrap a bare graph in the document that the renderers take."""
-    import torch
-
-    import leafmagic
-
-    return {
-        "schema_version": 1,
-        "leafmagic": leafmagic.__version__,
-        "torch": torch.__version__,
-        "cell": {"label": label, "source": ""},
-        "status": {
-            "running": False,
-            "events": 0,
-            "steps": 0,
-            "duration_s": 0.0,
-            "overhead_s": 0.0,
-            "error": "",
-            "notes": [],
-            "cut": False,
-        },
-        **graph.to_dict(),
-        "findings": [],
-    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import secrets
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from leafmagic.guard import note
 
 if TYPE_CHECKING:
-    from leafmagic.tracing import Trace
+    from leafmagic.tracing import Tracer as Trace
 
 
 class Screen(Protocol):
@@ -112,13 +112,9 @@ def open_screen(trace: Trace, mode: str, shell: Any, *, quiet: bool = False) -> 
         return Blank()
     if chosen == "text":
         return TextScreen(trace, quiet=quiet)
-    return _live(trace, chosen, quiet)
-
-
-def _live(trace: Trace, mode: str, quiet: bool) -> Screen:
     from leafmagic.render.live import LiveDisplay
 
-    return LiveDisplay(trace, mode=mode, quiet=quiet)
+    return LiveDisplay(trace, mode=chosen, quiet=quiet)
 
 
 def show_document(document: dict[str, Any], mode: str, shell: Any) -> None:
@@ -135,9 +131,9 @@ def show_document(document: dict[str, Any], mode: str, shell: Any) -> None:
     from leafmagic.render.payload import build_payload
     from leafmagic.render.text import render_text
 
-    payload = build_payload(json.loads(json.dumps(document)))
+    payload = build_payload(document)
     bundle = {
         "text/plain": render_text(payload),
-        "text/html": render_twin(payload, f"shown-{id(payload):x}"),
+        "text/html": render_twin(payload, secrets.token_hex(6)),
     }
     display(bundle, raw=True)

@@ -73,11 +73,20 @@ def process_state() -> dict[str, Any]:
 
 def changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """Say what differs between two states; new names in a namespace are no change."""
-    return [
-        f"{key}: {old!r} -> {after.get(key)!r}"
-        for key, old in before.items()
-        if not (after.get(key) is old or after.get(key) == old)
-    ]
+    found = []
+    for key, old in before.items():
+        new = after.get(key)
+        if new is old or new == old:
+            continue
+        if isinstance(old, dict) and isinstance(new, dict):
+            found += [
+                f"{key}: {name!r}: {old.get(name)!r} -> {new.get(name)!r}"
+                for name in {**old, **new}
+                if old.get(name) != new.get(name)
+            ]
+        else:
+            found.append(f"{key}: {old!r} -> {new!r}")
+    return found
 
 
 @pytest.fixture(autouse=True)
@@ -126,6 +135,7 @@ def shell_state(shell: Any) -> dict[str, Any]:
         "magic registry": dict(manager.registry),
         "configurables": [id(c) for c in shell.configurables],
         "completers": {key: list(chain) for key, chain in commands.strs.items()},
+        "matchers": list(shell.Completer.custom_matchers),
         "completer patterns": list(commands.regexs),
         "instance attributes": {n for n in vars(shell) if n.startswith("show")},
         "showtraceback": shell.showtraceback,
@@ -158,6 +168,9 @@ def shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Iterator[Any]:
     InteractiveShell.clear_instance()
     config = Config(HistoryManager={"enabled": False}, InteractiveShell={"colors": "nocolor"})
     shell = InteractiveShell.instance(config=config)
+    if hasattr(shell.magics_manager, "load_all_lazy_magics"):
+        # IPython's own magics are imported at first use, which would look like a change.
+        shell.magics_manager.load_all_lazy_magics()
     before = shell_state(shell)
     try:
         yield shell
@@ -237,13 +250,11 @@ class FakeTrace:
 @pytest.fixture
 def fake_trace(monkeypatch: pytest.MonkeyPatch) -> type[FakeTrace]:
     """Put a recording stand-in where the magics look for the tracer."""
-    made = type("Trace", (FakeTrace,), {"made": []})
+    made = type("Tracer", (FakeTrace,), {"made": []})
     module = ModuleType("leafmagic.tracing")
-    module.Trace = made  # type: ignore[attr-defined]
+    module.Tracer = made  # type: ignore[attr-defined]
+    module.last = lambda: made.made[-1] if made.made else None  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "leafmagic.tracing", module)
-    import leafmagic
-
-    monkeypatch.setattr(leafmagic, "last", lambda: made.made[-1] if made.made else None, raising=False)
     return made
 
 
