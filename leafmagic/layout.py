@@ -34,7 +34,12 @@ _LEAF_SPAN = 5
 _LEAF_LONG_EDGES = 2
 _ASPECT = 1.5
 
+_STUB_ROOM = 160.0
+_STUB_ARROW = 26.0
+
 Point = tuple[float, float]
+RouteKind = Literal["bend", "lane", "bus", "stub"]
+_Plan = dict[int, RouteKind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +48,15 @@ class Route:
 
     Attributes
     ----------
-    kind : {"bend", "lane", "stub"}
+    kind : {"bend", "lane", "bus", "stub"}
         ``bend`` passes between the boxes of the rows it crosses, ``lane`` runs beside
-        all of them, ``stub`` is drawn only as the source's name at its end.
+        all of them, ``bus`` joins the other leaves of a grid, ``stub`` is drawn only as
+        the source's name at its end.
     points : tuple of (x, y)
         Where it passes, from the upper end to the lower; empty for a stub.
     """
 
-    kind: Literal["bend", "lane", "stub"]
+    kind: RouteKind
     points: tuple[Point, ...] = ()
 
 
@@ -90,13 +96,13 @@ def lay_out(
     """
     result = Layout([0.0] * len(sizes), [0.0] * len(sizes))
     parts = _parts(len(sizes), edges)
-    frames = [_lay_out_part(nodes, part, edges, sizes, tags, result) for nodes, part in parts]
+    frames = [_lay_out_part(part, sizes, tags, result) for part in parts]
     _pack(parts, frames, result)
     return result
 
 
-def _parts(count: int, edges: Sequence[tuple[int, int]]) -> list[tuple[list[int], list[int]]]:
-    """Return the nodes and the edge indices of each connected part, in node order."""
+def _parts(count: int, edges: Sequence[tuple[int, int]]) -> list[_Part]:
+    """Return each connected part, in node order."""
     parent = list(range(count))
 
     def find(i: int) -> int:
@@ -109,87 +115,141 @@ def _parts(count: int, edges: Sequence[tuple[int, int]]) -> list[tuple[list[int]
         root_a, root_b = find(a), find(b)
         if root_a != root_b:
             parent[max(root_a, root_b)] = min(root_a, root_b)
-    parts: dict[int, tuple[list[int], list[int]]] = {}
+    parts: dict[int, _Part] = {}
+    local = [0] * count
     for i in range(count):
-        parts.setdefault(find(i), ([], []))[0].append(i)
+        part = parts.setdefault(find(i), _Part([], [], []))
+        local[i] = len(part.nodes)
+        part.nodes.append(i)
     for e, (a, b) in enumerate(edges):
         if a != b:
-            parts[find(a)][1].append(e)
+            part = parts[find(a)]
+            part.edges.append(e)
+            part.pairs.append((local[a], local[b]))
     return list(parts.values())
 
 
+@dataclass(slots=True)
+class _Part:
+    """A connected part: its nodes, and its edges between positions in `nodes`."""
+
+    nodes: list[int]
+    edges: list[int]
+    pairs: list[tuple[int, int]]
+
+
 def _lay_out_part(
-    nodes: list[int],
-    part: list[int],
-    edges: Sequence[tuple[int, int]],
+    part: _Part,
     sizes: Sequence[tuple[float, float]],
     tags: Sequence[float] | None,
     result: Layout,
 ) -> tuple[float, float]:
     """Place one connected part with its corner at the origin; return its size."""
+    nodes, pairs = part.nodes, part.pairs
     if len(nodes) == 1:
         width, height = sizes[nodes[0]]
         result.x[nodes[0]], result.y[nodes[0]] = width / 2, height / 2
         return width, height
-    local = {node: i for i, node in enumerate(nodes)}
-    pairs = [(local[edges[e][0]], local[edges[e][1]]) for e in part]
     ranking = rank_nodes(len(nodes), pairs)
-    half = [sizes[node][0] / 2 for node in nodes]
-    layers = Layers(ranking, half, _GAP_X)
+    layers = Layers(ranking, [sizes[node][0] / 2 for node in nodes], _GAP_X)
     plan = _plan_long_edges(ranking, pairs)
-    stubs: dict[int, float] = {}
-    for e, (a, b) in enumerate(pairs):
-        if plan.get(e) == "stub" and tags is not None:
-            stubs[b] = min(stubs.get(b, 18.0) + tags[nodes[a]] + 8, 190.0)
-    for i, room in stubs.items():
-        layers.left[i] += room
+    if tags is not None:
+        _make_room_for_stubs(layers, pairs, plan, [tags[node] for node in nodes])
     chains = {
         e: layers.add_edge(a, b, bend=plan.get(e) == "bend")
         for e, (a, b) in enumerate(pairs)
         if plan.get(e) in (None, "bend")
     }
     place_layers(layers)
-    tops, bottoms, height = _rows(layers, [sizes[node][1] for node in nodes])
     left = min(x - room for x, room in zip(layers.x, layers.left, strict=True))
-    right = max(x + room for x, room in zip(layers.x, layers.right, strict=True))
+    layers.x = [x - left for x in layers.x]
+    width = max(x + room for x, room in zip(layers.x, layers.right, strict=True))
+    rows = _rows(layers, [sizes[node][1] for node in nodes])
     for i, node in enumerate(nodes):
-        row = ranking.rank[i]
-        result.x[node], result.y[node] = layers.x[i] - left, (tops[row] + bottoms[row]) / 2
+        row = layers.rank[i]
+        result.x[node], result.y[node] = layers.x[i], (rows.tops[row] + rows.bottoms[row]) / 2
+    routes = _routes(layers, pairs, plan, chains, rows)
+    lanes = _lane_routes([e for e in plan if plan[e] == "lane"], pairs, layers.rank, rows, width)
+    for e, route in [*routes.items(), *lanes.items()]:
+        result.routes[part.edges[e]] = route
+    width = max([width, *(route.points[0][0] for route in lanes.values())])
+    return width, rows.bottoms[-1]
+
+
+def _make_room_for_stubs(
+    layers: Layers, pairs: Sequence[tuple[int, int]], plan: _Plan, tags: list[float]
+) -> None:
+    """Keep a box's left side free where names stand there for edges."""
+    room: dict[int, float] = {}
+    for e, (a, b) in enumerate(pairs):
+        if plan.get(e) == "stub":
+            room[b] = max(room.get(b, 0.0), min(tags[a], _STUB_ROOM) + _STUB_ARROW)
+    for i, more in room.items():
+        layers.left[i] += more
+
+
+def _routes(
+    layers: Layers,
+    pairs: Sequence[tuple[int, int]],
+    plan: _Plan,
+    chains: dict[int, list[int]],
+    rows: _Rows,
+) -> dict[int, Route]:
+    """Return the routes of bends, grids and stubs."""
+    routes = {}
     for e, dummies in chains.items():
         if dummies:
-            points = _bend([(layers.x[d] - left, layers.rank[d]) for d in dummies], tops, bottoms)
-            result.routes[part[e]] = Route("bend", points)
-    width = right - left
-    lanes = [e for e in plan if plan[e] == "lane"]
-    spans = [(ranking.rank[pairs[e][0]], ranking.rank[pairs[e][1]]) for e in lanes]
-    for e, lane in zip(lanes, _assign_lanes(spans), strict=True):
-        (a, b), x = pairs[e], right - left + _LANE_GAP * (lane + 2)
-        ya, yb = bottoms[ranking.rank[a]] + _GAP_Y / 2, tops[ranking.rank[b]] - _GAP_Y / 2
-        result.routes[part[e]] = Route("lane", ((x, ya), (x, yb)))
-        width = max(width, x)
+            routes[e] = Route("bend", _bend([(layers.x[d], layers.rank[d]) for d in dummies], rows))
     for e, what in plan.items():
         if what == "stub":
-            result.routes[part[e]] = Route("stub")
-    return width, height
+            routes[e] = Route("stub")
+        elif what == "bus":
+            a, b = pairs[e]
+            x, down = layers.x[a], rows.bottoms[layers.rank[a]] + _GAP_Y * 0.35
+            gutter, bar = x - layers.left[a] - _GAP_X / 2, rows.tops[layers.rank[b]] - _GAP_Y * 0.55
+            into = layers.x[b] + _GAP_X * any(not layers.satellite[j] for j in layers.ins[b])
+            if layers.rank[b] - layers.rank[a] == 1:
+                points: tuple[Point, ...] = ((x, bar), (into, bar))
+            else:
+                points = ((x, down), (gutter, down), (gutter, bar), (into, bar))
+            routes[e] = Route("bus", points)
+    return routes
 
 
-def _plan_long_edges(
-    ranking: Ranking, pairs: Sequence[tuple[int, int]]
-) -> dict[int, Literal["bend", "lane", "stub"]]:
+def _lane_routes(
+    lanes: list[int],
+    pairs: Sequence[tuple[int, int]],
+    rank: list[int],
+    rows: _Rows,
+    width: float,
+) -> dict[int, Route]:
+    """Run the longest edges down the right side of all boxes."""
+    spans = [(rank[pairs[e][0]], rank[pairs[e][1]]) for e in lanes]
+    routes = {}
+    for e, (upper, lower), lane in zip(lanes, spans, _assign_lanes(spans), strict=True):
+        x = width + _LANE_GAP * (lane + 2)
+        y1, y2 = rows.bottoms[upper] + _GAP_Y / 2, rows.tops[lower] - _GAP_Y / 2
+        routes[e] = Route("lane", ((x, y1), (x, y2)))
+    return routes
+
+
+def _plan_long_edges(ranking: Ranking, pairs: Sequence[tuple[int, int]]) -> _Plan:
     """Decide how each edge over more than one row runs; edges between neighbours are left out."""
-    plan: dict[int, Literal["bend", "lane", "stub"]] = {}
+    plan: _Plan = {}
     rank, bends = ranking.rank, 0
     long_of: dict[int, int] = {}
     budget = 4 * len(rank) + 400
-    for e, (a, b) in enumerate(pairs):
+    for a, b in pairs:
         if rank[b] - rank[a] > 1 and ranking.is_source[a]:
             long_of[a] = long_of.get(a, 0) + 1
     spans = sorted((rank[b] - rank[a], e) for e, (a, b) in enumerate(pairs))
     for span, e in spans:
-        a = pairs[e][0]
-        if span == 1:
+        a, b = pairs[e]
+        if ranking.home[a] == b and b in ranking.crowds and ranking.is_source[a]:
+            plan[e] = "bus"
+        elif span == 1:
             continue
-        if span < 1:
+        elif span < 1:
             plan[e] = "lane"  # it closes a cycle
         elif a in long_of and (span > _LEAF_SPAN or long_of[a] > _LEAF_LONG_EDGES):
             plan[e] = "stub"
@@ -201,30 +261,36 @@ def _plan_long_edges(
     return plan
 
 
-def _rows(layers: Layers, heights: list[float]) -> tuple[list[float], list[float], float]:
-    """Return the top and bottom of every row and the height of all."""
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The upper and lower edge of every row."""
+
+    tops: list[float]
+    bottoms: list[float]
+
+
+def _rows(layers: Layers, heights: list[float]) -> _Rows:
+    """Stack the rows, each as high as its highest box."""
     tall = [0.0] * len(layers.rows)
     for i, height in enumerate(heights):
         row = layers.rank[i]
         tall[row] = max(tall[row], height)
-    tops, bottoms, y = [], [], 0.0
+    rows, y = _Rows([], []), 0.0
     for height in tall:
-        tops.append(y)
-        bottoms.append(y + height)
+        rows.tops.append(y)
+        rows.bottoms.append(y + height)
         y += height + _GAP_Y
-    return tops, bottoms, y - _GAP_Y
+    return rows
 
 
-def _bend(
-    dummies: list[tuple[float, int]], tops: list[float], bottoms: list[float]
-) -> tuple[Point, ...]:
+def _bend(dummies: list[tuple[float, int]], rows: _Rows) -> tuple[Point, ...]:
     """Return the corners of an edge through its rows, straight stretches merged."""
     points: list[Point] = []
     for x, row in dummies:
-        if len(points) > 1 and abs(points[-1][0] - x) < 0.5:
-            points[-1] = (x, bottoms[row])
+        if points and abs(points[-1][0] - x) < 1:
+            points[-1] = (points[-1][0], rows.bottoms[row])
         else:
-            points += [(x, tops[row]), (x, bottoms[row])]
+            points += [(x, rows.tops[row]), (x, rows.bottoms[row])]
     return tuple(points)
 
 
@@ -235,34 +301,32 @@ def _assign_lanes(spans: list[tuple[int, int]]) -> list[int]:
     by_length = sorted(range(len(spans)), key=lambda i: (abs(spans[i][1] - spans[i][0]), i))
     for i in by_length:
         low, high = min(spans[i]), max(spans[i])
-        for lane, taken in enumerate(lanes):
-            if len(taken) < 64 and all(high < a or b < low for a, b in taken):
-                break
-        else:
-            lane = len(lanes) % _MAX_LANES
-            if len(lanes) < _MAX_LANES:
-                lanes.append([])
-        lanes[lane].append((low, high))
-        chosen[i] = lane
+        free = (
+            lane
+            for lane, taken in enumerate(lanes)
+            if len(taken) < 64 and all(high < a or b < low for a, b in taken)
+        )
+        chosen[i] = next(free, len(lanes) if len(lanes) < _MAX_LANES else i % _MAX_LANES)
+        if chosen[i] == len(lanes):
+            lanes.append([])
+        lanes[chosen[i]].append((low, high))
     return chosen
 
 
-def _pack(
-    parts: list[tuple[list[int], list[int]]], frames: list[tuple[float, float]], result: Layout
-) -> None:
+def _pack(parts: list[_Part], frames: list[tuple[float, float]], result: Layout) -> None:
     """Put the parts on shelves, in order, so that the whole is about as wide as a page."""
     if not frames:
         return
     area = sum((w + _PART_GAP) * (h + _PART_GAP) for w, h in frames)
     limit = max(max(w for w, _ in frames), (area * _ASPECT) ** 0.5)
     x = y = shelf = 0.0
-    for (nodes, part), (width, height) in zip(parts, frames, strict=True):
+    for part, (width, height) in zip(parts, frames, strict=True):
         if x and x + width > limit:
             x, y, shelf = 0.0, y + shelf + _PART_GAP, 0.0
-        for node in nodes:
+        for node in part.nodes:
             result.x[node] += x
             result.y[node] += y
-        for e in part:
+        for e in part.edges:
             route = result.routes.get(e)
             if route is not None and route.points:
                 moved = tuple((px + x, py + y) for px, py in route.points)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 _SHORT_CHAIN = 3
-_PER_ROW = 8
+_PER_ROW = 4
+_CROWD = 6
 
 
 @dataclass(slots=True)
@@ -25,6 +27,8 @@ class Ranking:
         True for a node that stands beside the data, above its consumer.
     home : list of int
         For a satellite its first consumer, otherwise -1.
+    crowds : dict of int to list of list of int
+        For a consumer of very many leaves those leaves, as rows of a grid above it.
     """
 
     order: list[int]
@@ -32,10 +36,38 @@ class Ranking:
     is_source: list[bool]
     satellite: list[bool]
     home: list[int]
+    crowds: dict[int, list[list[int]]] = field(default_factory=dict)
 
 
 def rank_nodes(count: int, edges: Sequence[tuple[int, int]]) -> Ranking:
     """Give every node a row; every edge that closes no cycle leads to a lower row."""
+    order, ins, outs = _neighbours(count, edges)
+    position = [0] * count
+    for at, i in enumerate(order):
+        position[i] = at
+    is_source = [bool(outs[i]) and not ins[i] for i in range(count)]
+    longest = _longest(order, outs, {})
+    crowds = _crowds(order, outs, is_source, longest)
+    if crowds:
+        longest = _longest(order, outs, {i: len(rows) for i, rows in crowds.items()})
+    satellite = _satellites(order, ins, outs, is_source, longest)
+    rank, home = longest[:], [-1] * count
+    for i in reversed(order):
+        if satellite[i]:
+            home[i] = min(outs[i], key=lambda j: (rank[j], position[j]))
+            rank[i] = rank[home[i]] - 1
+    for consumer, rows in crowds.items():
+        for above, row in enumerate(reversed(rows), 1):
+            for i in row:
+                home[i], rank[i] = consumer, rank[consumer] - above
+    top = min(rank)
+    return Ranking(order, [r - top for r in rank], is_source, satellite, home, crowds)
+
+
+def _neighbours(
+    count: int, edges: Sequence[tuple[int, int]]
+) -> tuple[list[int], list[list[int]], list[list[int]]]:
+    """Return a topological order and each node's neighbours, without what closes a cycle."""
     outs: list[list[int]] = [[] for _ in range(count)]
     for a, b in edges:
         outs[a].append(b)
@@ -48,21 +80,35 @@ def rank_nodes(count: int, edges: Sequence[tuple[int, int]]) -> Ranking:
         outs[i] = [j for j in dict.fromkeys(outs[i]) if position[j] > position[i]]
         for j in outs[i]:
             ins[j].append(i)
-    longest = [0] * count
+    return order, ins, outs
+
+
+def _longest(order: list[int], outs: list[list[int]], steps: dict[int, int]) -> list[int]:
+    """Return longest paths; `steps` says how many rows a node needs above it, if not one."""
+    longest = [0] * len(order)
     for i in order:
-        below = longest[i] + 1
         for j in outs[i]:
-            longest[j] = max(longest[j], below)
-    is_source = [bool(outs[i]) and not ins[i] for i in range(count)]
-    satellite = _satellites(order, ins, outs, is_source, longest)
-    rank, home = longest[:], [-1] * count
-    for i in reversed(order):
-        if satellite[i]:
-            home[i] = min(outs[i], key=lambda j: (rank[j], position[j]))
-            rank[i] = rank[home[i]] - 1
-    _stack_crowds(order, rank, home, is_source)
-    top = min(rank)
-    return Ranking(order, [r - top for r in rank], is_source, satellite, home)
+            longest[j] = max(longest[j], longest[i] + steps.get(j, 1))
+    return longest
+
+
+def _crowds(
+    order: list[int], outs: list[list[int]], is_source: list[bool], longest: list[int]
+) -> dict[int, list[list[int]]]:
+    """Arrange the leaves of every consumer that has very many in rows, the last one full."""
+    feeding: dict[int, list[int]] = {}
+    for i in order:
+        if is_source[i]:
+            first = min(longest[j] for j in outs[i])
+            feeding.setdefault(next(j for j in outs[i] if longest[j] == first), []).append(i)
+    crowds = {}
+    for consumer, members in feeding.items():
+        if len(members) >= _CROWD:
+            per_row = max(_PER_ROW, round(len(members) ** 0.5 * 0.8))
+            start = len(members) % per_row or per_row
+            cuts = [0, *range(start, len(members) + 1, per_row)]
+            crowds[consumer] = [members[a:b] for a, b in pairwise(cuts)]
+    return crowds
 
 
 def _sort(count: int, outs: list[list[int]]) -> list[int]:
@@ -99,35 +145,13 @@ def _satellites(
 ) -> list[bool]:
     """Mark leaves and the short chains that only leaves feed and deeper data joins."""
     fed = is_source[:]
-    satellite = is_source[:]
     for i in order:
-        if fed[i] or len(outs[i]) != 1 or longest[i] > _SHORT_CHAIN:
-            continue
-        if not all(fed[j] for j in ins[i]):
-            continue
-        fed[i] = True
-        consumer = outs[i][0]
-        satellite[i] = any(longest[j] > longest[i] for j in ins[consumer] if j != i)
-    for i in reversed(order):  # a link of the chain is none if the chain's end is none
-        if satellite[i] and not is_source[i]:
+        if not fed[i] and len(outs[i]) == 1 and longest[i] <= _SHORT_CHAIN:
+            fed[i] = bool(ins[i]) and all(fed[j] for j in ins[i])
+    satellite = is_source[:]
+    for i in reversed(order):
+        if fed[i] and not is_source[i]:
             consumer = outs[i][0]
             joined = any(longest[j] > longest[i] for j in ins[consumer] if j != i)
-            satellite[i] = satellite[consumer] or joined
+            satellite[i] = joined or satellite[consumer]
     return satellite
-
-
-def _stack_crowds(
-    order: list[int], rank: list[int], home: list[int], is_source: list[bool]
-) -> None:
-    """Spread the leaves of a consumer that has very many over several rows."""
-    crowd: dict[int, list[int]] = {}
-    for i in order:
-        if is_source[i] and home[i] >= 0 and rank[i] == rank[home[i]] - 1:
-            crowd.setdefault(home[i], []).append(i)
-    for members in crowd.values():
-        if len(members) <= _PER_ROW + 2:
-            continue
-        rows = -(-len(members) // _PER_ROW)
-        per_row = -(-len(members) // rows)
-        for at, i in enumerate(members):
-            rank[i] -= rows - 1 - at // per_row

@@ -14,18 +14,24 @@ _PORT_REACH = 0.32
 CARRIED_ROOM = 70
 
 
-def edge_paths(edge: Drawn, upper: Drawn, lower: Drawn) -> tuple[str, str]:
-    """Return the line and the arrow head of an edge; data flows from `upper` to `lower`."""
+def edge_paths(edge: Drawn, upper: Drawn, lower: Drawn, tag: int = 0) -> tuple[str, str]:
+    """Return the line and the arrow head of an edge; data flows from `upper` to `lower`.
+
+    `tag` is how far from the left a word stands on the lower border of `upper`.
+    """
     if edge["carried"]:
         return _loop(upper, lower)
     points = [tuple(point) for point in edge.get("points") or ()]
     first = points[0] if points else (lower["x"], 0)
     last = points[-1] if points else (upper["x"], 0)
-    x1, y1 = _port(upper, first[0]), upper["y"] + upper["h"] // 2
-    x2, y2 = _port(lower, last[0]), lower["y"] - lower["h"] // 2
+    bus = edge.get("route") == "bus"
+    x1, y1 = upper["x"] if bus else _port(upper, first[0]), upper["y"] + upper["h"] // 2
+    if x1 - upper["x"] + upper["w"] // 2 < tag:
+        y1 += 6  # the word on the lower border stays readable
+    x2, y2 = last[0] if bus else _port(lower, last[0]), lower["y"] - lower["h"] // 2
     head = f"M{x2 - 4} {y2 - _HEAD}h8l-4 {_HEAD}z"
     stops = [(x1, y1), *points, (x2, y2 - _HEAD)]
-    if edge.get("route") == "lane":
+    if bus or edge.get("route") == "lane":
         return _polyline(stops), head
     path = [f"M{x1} {y1}"]
     for at, ((xa, ya), (xb, yb)) in enumerate(pairwise(stops)):

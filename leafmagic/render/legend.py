@@ -39,9 +39,9 @@ def legend_items(
         items.append(Item("badge", "grad", "its .grad is filled"))
     if any(node.get("hooks") for node in details):
         items.append(Item("badge", "hook", "has a tensor hook"))
-    for severity in ("error", "warning", "info"):
+    for severity, word in (("error", "an error"), ("warning", "a warning"), ("info", "a hint")):
         if severity in drawn["markers"].values():
-            items.append(Item("marker", severity, f"{severity}: see the text"))
+            items.append(Item("marker", severity, f"{word} points here"))
     return items
 
 

@@ -11,7 +11,7 @@ from leafmagic.render import svg_css
 from leafmagic.render.geometry import CARRIED_ROOM, crop, edge_paths, stubs_of
 from leafmagic.render.legend import legend_items, place_legend
 from leafmagic.render.payload import text_width
-from leafmagic.render.style import STATE_STYLES, SUB_PX, TAG_PX
+from leafmagic.render.style import STATE_STYLES, TAG_PX
 from leafmagic.render.words import counts, graph_label, plural, state_of, xml_safe
 
 Payload = Mapping[str, Any]
@@ -149,7 +149,7 @@ def _add_edges(
         if edge.get("route") == "stub":
             continue
         upper, lower = boxes[edge["target"]], boxes[edge["source"]]
-        line, head = edge_paths(edge, upper, lower)
+        line, head = edge_paths(edge, upper, lower, _tag_end(details[upper["id"]]))
         kind = "carried" if edge["carried"] else edge["kind"]
         lines.setdefault({"output": "next"}.get(kind, kind), []).append(line)
         heads.append(head)
@@ -170,13 +170,15 @@ def _add_edges(
 
 def _add_stub(canvas: Element, box: Mapping[str, Any], names: list[str]) -> None:
     x, y = box["x"] - box["w"] // 2, box["y"]
-    text = ", ".join(dict.fromkeys(names))
-    if text_width(text, SUB_PX) > 165:
-        text = elide(text, 24)
+    lines = list(dict.fromkeys(names))
+    if len(lines) > 3:
+        lines = [*lines[:2], f"+{len(lines) - 2} more"]
     _add(canvas, "path", {"class": "e", "d": f"M{x - 18} {y}H{x - 6}"})
     _add(canvas, "path", {"class": "h", "d": f"M{x - 7} {y - 4}v8l7 -4z"})
-    at = {"class": "st", "x": x - 22, "y": y + 4}
-    _add(canvas, "text", at).text = xml_safe(text)
+    top = y + 4 - 6 * (len(lines) - 1)
+    for at, line in enumerate(lines):
+        place = {"class": "st", "x": x - 22, "y": top + 12 * at}
+        _add(canvas, "text", place).text = xml_safe(line)
 
 
 def _add_box(
@@ -204,11 +206,17 @@ def _add_box(
         sub = {"class": "s", "y": 13 if state != "op" else 10}
         _add(group, "text", sub).text = xml_safe(node["sub"])
     if state != "op":
-        patch = f"M{8 - right} {-bottom}h{round(text_width(style.tag, TAG_PX)) + 5}"
+        patch = f"M{8 - right} {bottom}h{_tag_end(detail) - 10}"
         _add(group, "path", {"class": "p", "d": patch})
-        tag = {"class": "t", "x": 11 - right, "y": 3 - bottom}
+        tag = {"class": "t", "x": 11 - right, "y": bottom + 3}
         _add(group, "text", tag).text = style.tag
     _add_badges(group, detail, markers.get(node["id"]), right, bottom)
+
+
+def _tag_end(detail: Mapping[str, Any]) -> int:
+    """Return how far from the left of a box its tag reaches; an op has none."""
+    state = state_of(detail)
+    return 0 if state == "op" else round(text_width(STATE_STYLES[state].tag, TAG_PX)) + 15
 
 
 def _rect(right: int, bottom: int, radius: int) -> dict[str, int]:
@@ -224,16 +232,16 @@ def _rect(right: int, bottom: int, radius: int) -> dict[str, int]:
 def _add_badges(
     group: Element, detail: Mapping[str, Any], marker: str | None, right: int, bottom: int
 ) -> None:
-    edge = right - 8
+    edge = right - 14 if marker else right + 8  # out of the way of arrows
     for shown, word, css in (
         (bool(grad_text(detail)), "grad", "bg"),
         (bool(detail.get("hooks")), "hook", "bh"),
     ):
         if shown:
             wide = round(text_width(word, TAG_PX)) + 10
-            badge = {**_rect(0, 0, 6), "x": edge - wide, "y": bottom - 6, "width": wide}
+            badge = {**_rect(0, 0, 6), "x": edge - wide, "y": -bottom - 6, "width": wide}
             _add(group, "rect", {**badge, "height": 12, "class": css})
-            at = {"class": f"b {css}t", "x": edge - wide / 2, "y": bottom + 3}
+            at = {"class": f"b {css}t", "x": edge - wide / 2, "y": 3 - bottom}
             _add(group, "text", at).text = word
             edge -= wide + 4
     if marker:
