@@ -2,9 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leafmagic.findings.base import Finding
+    from leafmagic.graph import AutogradGraph
+    from leafmagic.recording import Trace, load
+    from leafmagic.tracing import graph_of, last, trace
 
 __version__ = "0.1.0"
+__all__ = ["AutogradGraph", "Finding", "Trace", "graph_of", "last", "load", "trace"]
+
+_HOMES = {
+    "AutogradGraph": "leafmagic.graph",
+    "Finding": "leafmagic.findings.base",
+    "Trace": "leafmagic.recording",
+    "graph_of": "leafmagic.tracing",
+    "last": "leafmagic.tracing",
+    "load": "leafmagic.recording",
+    "trace": "leafmagic.tracing",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: torch takes seconds."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'leafmagic' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported or not."""
+    return sorted({*globals(), *__all__})
 
 
 def load_ipython_extension(ip: Any) -> None:

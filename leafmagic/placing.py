@@ -82,12 +82,12 @@ def place_layers(layers: Layers) -> None:
     placer = _Placer(layers)
     down, up = range(len(layers.rows)), range(len(layers.rows) - 1, -1, -1)
     for row in down:
-        placer.place(row, placer.data_ins, fresh=True)
+        placer.place(row, placer.data_ins, fresh=True, rough=True)
     for _ in range(_SWEEPS):
         for row in up:
-            placer.place(row, layers.outs)
+            placer.place(row, layers.outs, rough=True)
         for row in down:
-            placer.place(row, placer.data_ins)
+            placer.place(row, placer.data_ins, rough=True)
     paths = placer.find_paths()
     for _ in range(_PATH_SWEEPS):
         for row in up:
@@ -118,8 +118,10 @@ class _Placer:
             groups.setdefault(self.layers.home[i], []).append(i)
         return list(groups.items())
 
-    def place(self, row: int, source: list[list[int]], *, fresh: bool = False) -> None:
-        """Place a row by the mean of its neighbours in `source`."""
+    def place(
+        self, row: int, source: list[list[int]], *, fresh: bool = False, rough: bool = False
+    ) -> None:
+        """Place a row by the mean of its neighbours in `source`; `rough` without satellites."""
         x, want = self.layers.x, self.want
         members = self.data[row]
         for i in members:
@@ -132,7 +134,7 @@ class _Placer:
                 want[i] = 0.0 if fresh else x[i]
         members.sort(key=want.__getitem__)
         self._spread(members)
-        if self.sats[row]:
+        if self.sats[row] and not rough:
             self._place_satellites(row)
 
     def _place_satellites(self, row: int) -> None:
@@ -175,6 +177,9 @@ class _Placer:
         block, which stands at the weighted mean of what its members want.
         """
         x, want, weight = self.layers.x, self.want, self.weight
+        if len(members) == 1:
+            x[members[0]] = want[members[0]]
+            return
         left, right, gap = self.layers.left, self.layers.right, self.layers.gap
         blocks: list[tuple[float, float, int]] = []  # weighted sum, weight, first member
         offsets: list[float] = []

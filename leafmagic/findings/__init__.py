@@ -1,1 +1,12 @@
-"""Rules that look at what was recorded and say what is wrong."""
+"""Rules that look at what was recorded and say what is wrong.
+
+Importing this package registers every rule; the registry is `RULES`.
+"""
+
+from leafmagic.findings import flags, reads, writes
+from leafmagic.findings.base import RULES, Finding, Findings, Rule
+
+KINDS: tuple[str, ...] = tuple(dict.fromkeys(rule.kind for rule in RULES))
+"""Every kind of finding that there is a rule for."""
+
+__all__ = ["KINDS", "RULES", "Finding", "Findings", "Rule", "flags", "reads", "writes"]

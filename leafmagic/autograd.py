@@ -1,0 +1,316 @@
+"""Reading tensors and autograd nodes. The one place that spells private torch names.
+
+Every function here returns plain values and lets go of what it was given.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from leafmagic.events import NodeSeen, TensorSeen
+
+MARK = "leafmagic"
+"""Key in ``node.metadata``. A C++ node cannot be referenced weakly and its ``id()`` is
+used again, but its metadata lives exactly as long as the node does."""
+
+_PREVIEWED = 12
+_tids = itertools.count(1)
+_nids = itertools.count(1)
+_epochs = itertools.count(1)
+_refs: dict[int, TensorRef] = {}
+
+
+class TensorRef(weakref.ref[Tensor]):
+    """A weak reference that knows its tensor's number."""
+
+    __slots__ = ("epoch", "tid")
+    tid: int
+    epoch: int
+
+
+def _accumulate_grad_type() -> type:
+    with torch._C.DisableTorchFunction(), torch.enable_grad(), torch.inference_mode(False):
+        leaf = torch.empty((), requires_grad=True)
+        node = leaf.view_as(leaf).grad_fn
+    assert node is not None
+    return type(node.next_functions[0][0])
+
+
+ACCUMULATE_GRAD = _accumulate_grad_type()
+
+
+def tensor_of(tid: int) -> Tensor | None:
+    """Return the live tensor with that number, or None. For tests and `why`; slow."""
+    for ref in list(_refs.values()):
+        if ref.tid == tid:
+            return ref()
+    return None
+
+
+def tid_of(tensor: Tensor) -> int:
+    """Return the number of a tensor that was seen, or -1."""
+    ref = _refs.get(id(tensor))
+    return ref.tid if ref is not None and ref() is tensor else -1
+
+
+class Ledger:
+    """Gives tensors and nodes their numbers, and collects those seen for the first time.
+
+    The numbers are the process's; what counts as seen is the ledger's own, so that
+    every trace gets a full description of what it meets.
+    """
+
+    __slots__ = ("epoch", "new_nodes", "new_tensors")
+
+    def __init__(self) -> None:
+        self.epoch = next(_epochs)
+        self.new_tensors: list[TensorSeen] = []
+        self.new_nodes: list[NodeSeen] = []
+
+    def tensor(self, tensor: Tensor) -> int:
+        """Return the tensor's number; describe it if this ledger had not met it."""
+        ref = _refs.get(id(tensor))
+        if ref is not None and ref() is tensor:
+            if ref.epoch != self.epoch:
+                ref.epoch = self.epoch
+                self._describe(tensor, ref.tid)
+            return ref.tid
+        ref = TensorRef(tensor)
+        ref.tid = tid = next(_tids)
+        ref.epoch = self.epoch
+        _refs[id(tensor)] = ref
+        self._describe(tensor, tid)
+        return tid
+
+    def redescribe(self, tensor: Tensor, tid: int) -> None:
+        """Describe a known tensor again, after an op changed what it is."""
+        self._describe(tensor, tid)
+
+    def _describe(self, tensor: Tensor, tid: int) -> None:
+        node = grad_fn_of(tensor)
+        if node is None:
+            nid, output_nr, requires_grad, leaf = -1, 0, tensor.requires_grad, True
+        else:
+            nid, output_nr, requires_grad, leaf = self.node(node), tensor.output_nr, True, False
+        base = tensor._base
+        self.new_tensors.append(
+            TensorSeen(
+                tid,
+                tensor.shape,
+                tensor.dtype,
+                tensor.device,
+                requires_grad,
+                leaf,
+                version_of(tensor),
+                nid,
+                output_nr,
+                -1 if base is None else self.tensor(base),
+                isinstance(tensor, torch.nn.Parameter),
+                hook_count(tensor),
+                node is not None and tensor.retains_grad,
+            )
+        )
+
+    def node(self, node: Any) -> int:
+        """Return the node's number; describe it and all that it leads to, once."""
+        metadata = node.metadata
+        mark = metadata.get(MARK)
+        if mark is not None and mark[0] == self.epoch:
+            return int(mark[1])
+        nid: int = next(_nids) if mark is None else mark[1]
+        metadata[MARK] = (self.epoch, nid)
+        stack = [(node, nid)]
+        while stack:
+            node, this = stack.pop()
+            edges: list[tuple[str, int, int]] = []
+            for child, output_nr in node.next_functions:
+                if child is None:
+                    continue
+                if type(child) is ACCUMULATE_GRAD:
+                    leaf = child.variable
+                    if leaf is not None:
+                        edges.append(("t", self.tensor(leaf), output_nr))
+                    continue
+                metadata = child.metadata
+                mark = metadata.get(MARK)
+                if mark is None or mark[0] != self.epoch:
+                    number = next(_nids) if mark is None else mark[1]
+                    metadata[MARK] = (self.epoch, number)
+                    stack.append((child, number))
+                else:
+                    number = mark[1]
+                edges.append(("n", number, output_nr))
+            self.new_nodes.append(NodeSeen(this, node.name(), tuple(edges)))
+        return nid
+
+    def take(self) -> tuple[tuple[TensorSeen, ...], tuple[NodeSeen, ...]]:
+        """Hand over what was described since the last call."""
+        tensors, nodes = tuple(self.new_tensors), tuple(self.new_nodes)
+        if tensors:
+            self.new_tensors.clear()
+        if nodes:
+            self.new_nodes.clear()
+        return tensors, nodes
+
+    def knows(self, tensor: Tensor) -> bool:
+        """Tell whether this ledger met a tensor."""
+        ref = _refs.get(id(tensor))
+        return ref is not None and ref.epoch == self.epoch and ref() is tensor
+
+    def live(self) -> Iterator[tuple[int, Tensor]]:
+        """Yield the number and the tensor of all that this ledger met and that live."""
+        for ref in list(_refs.values()):
+            if ref.epoch == self.epoch:
+                tensor = ref()
+                if tensor is not None:
+                    yield ref.tid, tensor
+
+
+def forget_dead() -> int:
+    """Drop the numbers of tensors that are gone; return how many were dropped."""
+    dead = [key for key, ref in list(_refs.items()) if ref() is None]
+    for key in dead:
+        ref = _refs.get(key)
+        if ref is not None and ref() is None:
+            del _refs[key]
+    return len(dead)
+
+
+def grad_fn_of(tensor: Tensor) -> Any:
+    """Return ``grad_fn``; None where there is none, or where torch refuses to say.
+
+    It refuses for a view whose base was changed in a forbidden way.
+    """
+    try:
+        return tensor.grad_fn
+    except RuntimeError:
+        return None
+
+
+def version_of(tensor: Tensor) -> int:
+    """Return the version counter; 0 where there is none."""
+    # An inference tensor does not track its version.
+    return 0 if tensor.is_inference() else tensor._version
+
+
+def hook_count(tensor: Tensor) -> int:
+    """Return how many tensor hooks are registered."""
+    hooks = getattr(tensor, "_backward_hooks", None)
+    return len(hooks) if hooks else 0
+
+
+def flatten(args: Iterable[Any], into: list[Tensor]) -> list[Tensor]:
+    """Append the tensors among `args` to `into`; look into lists and tuples once."""
+    for arg in args:
+        if isinstance(arg, Tensor):
+            into.append(arg)
+        elif isinstance(arg, list | tuple):
+            for item in arg:
+                if isinstance(item, Tensor):
+                    into.append(item)
+                elif isinstance(item, tuple | list):
+                    into.extend(part for part in item if isinstance(part, Tensor))
+    return into
+
+
+def can_be_read(tensor: Tensor) -> bool:
+    """Tell whether reading ``.grad`` is meaningful, so that torch does not warn."""
+    return tensor.is_leaf or tensor.retains_grad
+
+
+def grad_norms(tensors: list[Tensor]) -> list[float | None]:
+    """Measure the L2 norm of each ``.grad``; one transfer per device.
+
+    Parameters
+    ----------
+    tensors : list of Tensor
+        Each may be read (see `can_be_read`).
+
+    Returns
+    -------
+    list of float or None
+        None where there is no dense gradient.
+    """
+    norms: list[float | None] = [None] * len(tensors)
+    by_device: dict[torch.device, list[tuple[int, Tensor]]] = {}
+    for index, tensor in enumerate(tensors):
+        grad = tensor.grad
+        if grad is None or grad.device.type == "meta" or grad.numel() == 0:
+            continue
+        values = grad.coalesce().values() if grad.layout == torch.sparse_coo else grad
+        if not (values.is_floating_point() or values.is_complex()):
+            continue
+        norm = torch.linalg.vector_norm(values.detach()).to(torch.float64)
+        by_device.setdefault(grad.device, []).append((index, norm))
+    for measured in by_device.values():
+        found = torch.stack([norm for _, norm in measured]).tolist()
+        for (index, _), value in zip(measured, found, strict=True):
+            norms[index] = value
+    return norms
+
+
+def preview(tensor: Tensor) -> str:
+    """Return the values of a small CPU tensor, such as ``"[0.5, 1, 2]"``; else ``""``."""
+    if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+        return ""
+    if not 0 < tensor.numel() <= _PREVIEWED:
+        return ""
+    return _render_values(tensor.detach().tolist())
+
+
+def _render_values(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_render_values(item) for item in value) + "]"
+    if isinstance(value, float):
+        if math.isfinite(value) and value == int(value) and abs(value) < 1e9:
+            return str(int(value))
+        return f"{value:.4g}"
+    return str(value)
+
+
+def corrupted_saves(roots: Iterable[Tensor]) -> list[tuple[int, str, str]]:
+    """Find the nodes behind `roots` whose saved tensors were changed in place.
+
+    Returns
+    -------
+    list of (nid, slot, message)
+        The node's number, the name of the slot without ``_saved_``, and torch's words.
+
+    Notes
+    -----
+    A slot with an unpack hook is left alone: reading it would run the user's code.
+    """
+    found: list[tuple[int, str, str]] = []
+    seen: set[int] = set()
+    stack = [root.grad_fn for root in roots if root.grad_fn is not None]
+    while stack:
+        node = stack.pop()
+        mark = node.metadata.get(MARK)
+        nid = mark[1] if mark is not None else -id(node)
+        if nid in seen:
+            continue
+        seen.add(nid)
+        stack.extend(
+            child
+            for child, _ in node.next_functions
+            if child is not None and type(child) is not ACCUMULATE_GRAD
+        )
+        for name in dir(type(node)):
+            if not name.startswith("_saved_"):
+                continue
+            raw = getattr(node, "_raw" + name, None)
+            if raw is None or getattr(raw, "unpack_hook", None) is not None:
+                continue
+            try:
+                getattr(node, name)
+            except RuntimeError as error:
+                if "modified by an inplace operation" in str(error):
+                    found.append((nid, name.removeprefix("_saved_"), str(error)))
+    return found

@@ -1,0 +1,274 @@
+"""What happened, as plain immutable records.
+
+A record holds numbers, strings and torch's own immutable descriptions (shape,
+dtype, device); never a tensor and never a node. Tensors are numbered by `tid`,
+autograd nodes by `nid`, places in the code by `site`; a number is never used
+twice while the process lives, so that events of several cells can be joined.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class TensorSeen(NamedTuple):
+    """A tensor that was not known before.
+
+    Attributes
+    ----------
+    shape, dtype, device
+        As torch gives them; stringified only when drawn.
+    nid : int
+        The node behind ``grad_fn``; -1 for a leaf.
+    output_nr : int
+        Which output of that node it is.
+    base : int
+        tid of the tensor it is a view of; -1 where it is none.
+    parameter : bool
+        Whether it is an ``nn.Parameter``.
+    """
+
+    tid: int
+    shape: Any
+    dtype: Any
+    device: Any
+    requires_grad: bool
+    is_leaf: bool
+    version: int
+    nid: int
+    output_nr: int
+    base: int
+    parameter: bool
+    hooks: int
+    retains_grad: bool
+
+
+class NodeSeen(NamedTuple):
+    """An autograd node that was not known before.
+
+    Attributes
+    ----------
+    edges : tuple of (kind, id, output_nr)
+        ``next_functions`` without the empty entries. Kind ``"n"`` gives the nid of
+        a node, ``"t"`` the tid of the leaf behind an AccumulateGrad.
+    """
+
+    nid: int
+    name: str
+    edges: tuple[tuple[str, int, int], ...]
+
+
+class OpCalled(NamedTuple):
+    """A torch function returned.
+
+    Attributes
+    ----------
+    ordinal : int
+        Grows by one per event; orders everything that happened.
+    direct : bool
+        Whether the user's own expression called it, so that the operands of the
+        expression are its arguments.
+    inputs, outputs : tuple of int
+        tids, in argument order, lists flattened.
+    tensors, nodes : tuple
+        What was seen for the first time with this call.
+    grad_enabled : bool
+        Grad mode when it was called; only looked up where the output has no grad.
+    wrote : tuple of int
+        tids changed in place.
+    """
+
+    ordinal: int
+    site: int
+    op: str
+    direct: bool
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    tensors: tuple[TensorSeen, ...]
+    nodes: tuple[NodeSeen, ...]
+    grad_enabled: bool
+    wrote: tuple[int, ...]
+
+
+class WriteAttempted(NamedTuple):
+    """An in-place op is about to run with grad mode on."""
+
+    ordinal: int
+    site: int
+    op: str
+    direct: bool
+    wrote: tuple[int, ...]
+    inputs: tuple[int, ...]
+    tensors: tuple[TensorSeen, ...]
+    nodes: tuple[NodeSeen, ...]
+
+
+class Accessed(NamedTuple):
+    """An attribute or a method that matters was used on a tensor.
+
+    Attributes
+    ----------
+    what : str
+        ``grad``, ``set_grad``, ``data``, ``set_data``, ``retain_grad``,
+        ``register_hook``, ``requires_grad_``, ``set_requires_grad``.
+    by_user : bool
+        Whether the user's own expression did it, rather than a library.
+    value : int or bool or None
+        tid of the value read or written, or the flag that was set; -1 for None.
+    is_leaf, requires_grad, retains_grad : bool
+        The tensor's flags just before.
+    """
+
+    ordinal: int
+    site: int
+    what: str
+    tid: int
+    by_user: bool
+    value: Any
+    is_leaf: bool
+    requires_grad: bool
+    retains_grad: bool
+    grad_enabled: bool
+    tensors: tuple[TensorSeen, ...]
+    nodes: tuple[NodeSeen, ...]
+
+
+class BackwardCalled(NamedTuple):
+    """``backward`` or ``autograd.grad`` is about to run."""
+
+    ordinal: int
+    site: int
+    what: str
+    roots: tuple[int, ...]
+    inputs: tuple[int, ...]
+    retain_graph: bool
+    create_graph: bool
+    tensors: tuple[TensorSeen, ...]
+    nodes: tuple[NodeSeen, ...]
+
+
+class BackwardReturned(NamedTuple):
+    """The backward pass that began at `began` came to its end, or raised."""
+
+    ordinal: int
+    site: int
+    began: int
+    failed: bool
+
+
+class GradModeSet(NamedTuple):
+    """Grad mode was switched."""
+
+    ordinal: int
+    site: int
+    enabled: bool
+
+
+class Bound(NamedTuple):
+    """A variable was found to point to a tensor.
+
+    Attributes
+    ----------
+    scope : str
+        ``""`` for the cell's own namespace, else the function's qualified name.
+    tid : int
+        -1 where the name no longer points to a tensor.
+    line : int or None
+        Of the binding statement.
+    label : str
+        The cell or file of that line.
+    """
+
+    ordinal: int
+    scope: str
+    name: str
+    tid: int
+    line: int | None
+    label: str
+    tensors: tuple[TensorSeen, ...]
+    nodes: tuple[NodeSeen, ...]
+
+
+class Owned(NamedTuple):
+    """A tensor belongs to a module or a container of the namespace.
+
+    Attributes
+    ----------
+    path : str
+        ``"net.0.weight"`` or ``"outs[2]"``.
+    registered : bool
+        Whether a module lists it among its parameters or buffers.
+    """
+
+    ordinal: int
+    path: str
+    tid: int
+    registered: bool
+
+
+class StateRead(NamedTuple):
+    """What a live tensor looks like now."""
+
+    ordinal: int
+    tid: int
+    requires_grad: bool
+    is_leaf: bool
+    retains_grad: bool
+    version: int
+    hooks: int
+    has_grad: bool
+    grad_norm: float | None
+    preview: str
+    grad_preview: str
+
+
+class Raised(NamedTuple):
+    """The cell, or an op in it, raised.
+
+    Attributes
+    ----------
+    op : str
+        The torch function that raised; empty where the error came from elsewhere.
+    error : str
+        Class name.
+    text : str
+        First line of the message.
+    culprits : tuple
+        For an in-place error of backward: the nodes whose saved tensors no longer
+        hold, as (nid, slot, message).
+    """
+
+    ordinal: int
+    site: int
+    op: str
+    error: str
+    text: str
+    inputs: tuple[int, ...]
+    culprits: tuple[tuple[int, str, str], ...]
+    direct: bool
+
+
+class AttributeStored(NamedTuple):
+    """A Python attribute that torch does not know was found on a tensor or module."""
+
+    ordinal: int
+    owner: str
+    name: str
+    tid: int
+    line: int | None
+    label: str
+
+
+Event = (
+    OpCalled
+    | WriteAttempted
+    | Accessed
+    | BackwardCalled
+    | BackwardReturned
+    | GradModeSet
+    | Bound
+    | Owned
+    | StateRead
+    | Raised
+    | AttributeStored
+)

@@ -1,0 +1,213 @@
+"""What a finding is, what a rule is, and how rules are run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from leafmagic.cell import Place
+from leafmagic.events import Event
+from leafmagic.model import Model, TensorRecord
+
+Severity = Literal["error", "warning", "info"]
+SEVERITIES: tuple[str, ...] = ("error", "warning", "info")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One mistake, told in the words of the cell. The reader knows it as a warning.
+
+    Attributes
+    ----------
+    kind : str
+        The kind of mistake, such as ``"nonleaf_grad_read"``.
+    code : str
+        Unique and stable, such as ``"LM101"``.
+    severity : {"error", "warning", "info"}
+        ``error``: it raised or will raise; ``warning``: a gradient is missing or
+        wrong; ``info``: worth knowing.
+    message : str
+        What is wrong.
+    fix : str
+        Code to paste, or what to do.
+    variable : str or None
+        The variable concerned, as the source spells it.
+    line : int or None
+        1-based line of the cause.
+    symptom_line : int or None
+        Where it is noticed.
+    cell : str or None
+        The cell or file that `line` counts in.
+    count : int
+        How often it was noticed.
+    node : str or None
+        Id of the tensor in the graph.
+    source : str
+        The first line of the causing statement.
+    column, end_column : int or None
+        0-based span of the causing expression in its line.
+    """
+
+    kind: str
+    code: str
+    severity: Severity
+    message: str
+    fix: str = ""
+    variable: str | None = None
+    line: int | None = None
+    symptom_line: int | None = None
+    cell: str | None = None
+    count: int = 1
+    node: str | None = None
+    source: str = ""
+    column: int | None = None
+    end_column: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Finding:
+        """Rebuild a finding; unknown keys are ignored."""
+        known = {f.name for f in dataclasses.fields(cls)}
+        return cls(**{k: v for k, v in values.items() if k in known})
+
+    def explanation(self) -> str:
+        """Return it as at most three lines, for a note under a traceback."""
+        where = "" if self.line is None else f" ({self.cell or 'line'}, line {self.line})"
+        source = f"\n    line {self.line}: {self.source}" if self.source else ""
+        fix = f"\n    fix: {self.fix}" if self.fix else ""
+        return f"leafmagic {self.code}{where}: {self.message}{source}{fix}"
+
+
+class Rule:
+    """A kind of mistake and how to notice it.
+
+    A rule's docstring is its page: what it looks for, why it hurts, a failing cell,
+    the fixed cell, a reference.
+
+    Attributes
+    ----------
+    kind, code, severity
+        What its findings carry.
+    events : tuple of type
+        The events it wants to see. It sees them after the model took them in.
+    """
+
+    kind: ClassVar[str]
+    code: ClassVar[str]
+    severity: ClassVar[Severity] = "warning"
+    events: ClassVar[tuple[type, ...]] = ()
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Yield what this event shows to be wrong."""
+        raise NotImplementedError
+
+    def finding(
+        self,
+        message: str,
+        *,
+        fix: str = "",
+        variable: str | None = None,
+        cause: Place | None = None,
+        line: int | None = None,
+        symptom: int | None = None,
+        record: TensorRecord | None = None,
+        severity: Severity | None = None,
+    ) -> Finding:
+        """Make a finding of this rule's kind, caused at a place (or at a line of it)."""
+        at = cause.line if cause is not None and line is None else line
+        span = cause is not None and at == cause.line
+        return Finding(
+            kind=self.kind,
+            code=self.code,
+            severity=severity or self.severity,
+            message=message,
+            fix=fix,
+            variable=variable or None,
+            line=at,
+            symptom_line=at if symptom is None else symptom,
+            cell=None if cause is None else cause.label,
+            node=None if record is None else record.id,
+            source=cause.statement if span and cause is not None else "",
+            column=cause.column if span and cause is not None else None,
+            end_column=_end_column(cause) if span and cause is not None else None,
+        )
+
+
+def _end_column(place: Place) -> int | None:
+    return place.end_column if place.line == place.end_line else None
+
+
+RULES: list[type[Rule]] = []
+
+
+def register(rule: type[Rule]) -> type[Rule]:
+    """Add a rule to the registry; its code must be its own.
+
+    Raises
+    ------
+    ValueError
+        If another rule has that code.
+    """
+    if any(known.code == rule.code for known in RULES):
+        raise ValueError(f"{rule.code} is taken")
+    RULES.append(rule)
+    return rule
+
+
+class Findings:
+    """Runs the rules over the events of one trace and counts what they find.
+
+    Parameters
+    ----------
+    model : Model
+    ignore : iterable of str
+        Kinds or codes to leave out.
+    """
+
+    def __init__(self, model: Model, ignore: Iterable[str] = ()) -> None:
+        self.model = model
+        self._found: dict[tuple[Any, ...], Finding] = {}
+        self._by_event: dict[type, list[Rule]] = {}
+        ignored = set(ignore)
+        for rule in RULES:
+            if rule.kind not in ignored and rule.code not in ignored:
+                one = rule()
+                for event in rule.events:
+                    self._by_event.setdefault(event, []).append(one)
+
+    def feed(self, event: Event) -> list[Finding]:
+        """Show an event to the rules that want it; return what they found."""
+        rules = self._by_event.get(type(event))
+        if not rules:
+            return []
+        found: list[Finding] = []
+        for rule in rules:
+            found.extend(self._count(finding) for finding in rule.check(event, self.model))
+        return found
+
+    def _count(self, finding: Finding) -> Finding:
+        key = (finding.kind, finding.variable, finding.cell, finding.line)
+        known = self._found.get(key)
+        if known is not None:
+            finding = dataclasses.replace(
+                finding,
+                count=known.count + 1,
+                symptom_line=max(finding.symptom_line or 0, known.symptom_line or 0) or None,
+                severity=min(finding.severity, known.severity, key=SEVERITIES.index),
+            )
+        self._found[key] = finding
+        return finding
+
+    def ordered(self) -> tuple[Finding, ...]:
+        """Return all findings, ordered by line, the gravest first within one."""
+        return tuple(
+            sorted(
+                self._found.values(),
+                key=lambda f: (f.line or 0, SEVERITIES.index(f.severity), f.code),
+            )
+        )

@@ -1,0 +1,106 @@
+"""Code to paste: small rewrites of one expression or statement."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from leafmagic.cell import Place
+
+_FLAG = re.compile(r"(,\s*)?requires_grad\s*=\s*True\s*(,\s*)?")
+
+
+def _parse(source: str) -> ast.expr | None:
+    try:
+        return ast.parse(source.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def without_flag(source: str) -> str:
+    """Remove ``requires_grad=True`` and ``.requires_grad_()`` from an expression."""
+
+    def keep_one_comma(match: re.Match[str]) -> str:
+        return ", " if match.group(1) and match.group(2) else ""
+
+    return _FLAG.sub(keep_one_comma, source).replace(".requires_grad_()", "")
+
+
+def chained(source: str, call: str) -> str:
+    """Append a method call, with parentheses where the expression needs them."""
+    node = _parse(source)
+    whole = isinstance(node, ast.Call | ast.Attribute | ast.Name | ast.Subscript)
+    return f"{source}.{call}" if whole else f"({source}).{call}"
+
+
+def flag_last(place: Place, variable: str) -> str:
+    """Rewrite ``x = make(requires_grad=True).reshape(...)`` to set the flag at the end."""
+    return f"{variable} = {chained(without_flag(place.source), 'requires_grad_()')}"
+
+
+def detached_leaf(place: Place, variable: str) -> str:
+    """Rewrite ``x = x.to(...)`` so that ``x`` is a leaf again."""
+    source = re.sub(
+        rf"\b{re.escape(place.owner)}\b", f"{place.owner}.detach()", place.source, count=1
+    )
+    return f"{variable} = {chained(source, 'requires_grad_()')}"
+
+
+def in_place_update(place: Place, variable: str, grad_enabled: bool) -> str:
+    """Rewrite ``w = w - lr * w.grad`` as an update of the leaf itself."""
+    node = _parse(place.source)
+    guard = "with torch.no_grad(): " if grad_enabled else ""
+    operators = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
+    if isinstance(node, ast.BinOp) and ast.unparse(node.left) == variable:
+        operator = operators.get(type(node.op))
+        if operator:
+            rest = ast.get_source_segment(place.source, node.right) or ast.unparse(node.right)
+            return f"{guard}{variable} {operator} {rest}"
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func.value) == variable
+        and node.func.attr in ("add", "sub", "mul", "div")
+    ):
+        start = len(variable) + 1 + len(node.func.attr)
+        return f"{guard}{variable}.{node.func.attr}_{place.source[start:]}"
+    return f"{guard}{variable}.copy_({place.source})"
+
+
+def under_no_grad(place: Place) -> str:
+    """Put a simple statement under ``torch.no_grad()``."""
+    statement = place.statement or place.source
+    if statement.endswith((":", "(", "[", "{", ",", "\\")) or statement.startswith(
+        ("for ", "while ", "if ", "with ", "def ")
+    ):
+        statement = place.source
+    return f"with torch.no_grad(): {statement}"
+
+
+def out_of_place(place: Place, variable: str) -> str:
+    """Rewrite an in-place op as one that makes a new tensor."""
+    try:
+        statement = ast.parse(place.statement).body[0]
+    except (SyntaxError, IndexError):
+        statement = None
+    if isinstance(statement, ast.AugAssign):
+        operator = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}.get(
+            type(statement.op)
+        )
+        if operator and ast.unparse(statement.target) == variable:
+            value = ast.get_source_segment(place.statement, statement.value)
+            if isinstance(statement.value, ast.BinOp):
+                value = f"({value})"
+            return f"{variable} = {variable} {operator} {value}"
+    call = _parse(place.source)
+    if (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr.endswith("_")
+        and call.func.attr not in ("zero_", "fill_", "copy_")
+        and ast.unparse(call.func.value) == variable
+    ):
+        name = call.func.attr
+        start = len(variable) + 1 + len(name)
+        return f"{variable} = {variable}.{name[:-1]}{place.source[start:]}"
+    return ""

@@ -1,0 +1,291 @@
+"""``requires_grad`` and ``retain_grad`` used in ways that do nothing, or not enough."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+from leafmagic.cell import Place
+from leafmagic.events import Accessed, AttributeStored, Raised
+from leafmagic.findings import fixes
+from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.leaves import made_at
+from leafmagic.model import Model, TensorRecord, best_name
+
+_PROPERTIES = {
+    "requires_grad": "requires_grad_()",
+    "is_leaf": "is_leaf",
+    "retains_grad": "retains_grad",
+}
+_DTYPE_REFUSED = "nly Tensors of floating point and complex dtype can require gradients"
+
+
+@register
+class RequiresGradFlag(Rule):
+    """The flag was set on the wrong thing, or in a way that changes nothing.
+
+    ``requires_grad`` is a bool of tensors: a module has ``requires_grad_()`` only, a
+    misspelt name makes a new Python attribute, integers cannot require grad, calling
+    the bool fails, and setting the flag on a computed tensor does not make it a leaf.
+
+    Failing cell::
+
+        for p in net.parameters():
+            p.require_grad = False      # a new attribute; nothing is frozen
+
+    Fixed::
+
+        for p in net.parameters():
+            p.requires_grad = False     # or net.requires_grad_(False)
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
+    """
+
+    kind = "requires_grad_flag"
+    code = "LM301"
+    events = (AttributeStored, Raised, Accessed)
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Look at stray attributes, refusals and flags set on computed tensors."""
+        if isinstance(event, AttributeStored):
+            yield self._stray(event)
+        elif isinstance(event, Accessed):
+            yield from self._no_op(event, model)
+        elif event.text == "'bool' object is not callable":
+            yield from self._called(event, model)
+        elif _DTYPE_REFUSED in event.text:
+            yield from self._integers(event, model)
+
+    def _stray(self, event: AttributeStored) -> Finding:
+        if event.name == "requires_grad":
+            message = (
+                f"`{event.owner}` is a module: this makes a Python attribute, and its "
+                "parameters stay as they are."
+            )
+            fix = f"{event.owner}.requires_grad_(False)"
+        else:
+            message = (
+                f"`{event.name}` is a new Python attribute that torch does not know; the flag "
+                "is `requires_grad`."
+            )
+            fix = f"{event.owner}.requires_grad = False"
+        base = self.finding(message, fix=fix, variable=event.owner)
+        return _at(base, event.line, event.label)
+
+    def _no_op(self, event: Accessed, model: Model) -> Iterator[Finding]:
+        if event.what != "requires_grad_" or event.is_leaf or not event.requires_grad:
+            return
+        record, place = model.tensor(event.tid), model.place(event.site)
+        if event.value is not True or record is None or place is None:
+            return
+        variable = _spelt(place, record)
+        yield self.finding(
+            f"`{variable}` already requires grad, being computed; requires_grad_() does not make "
+            f"it a leaf, and `{variable}.grad` stays None.",
+            fix=f"{variable}.retain_grad()",
+            variable=variable,
+            cause=place,
+            record=record,
+            severity="info",
+        )
+
+    def _called(self, event: Raised, model: Model) -> Iterator[Finding]:
+        place = model.place(event.site)
+        if place is None or place.kind != "Call" or place.attribute not in _PROPERTIES:
+            return
+        right = _PROPERTIES[place.attribute]
+        hint = (
+            "the method that sets it has a trailing underscore: requires_grad_()"
+            if place.attribute == "requires_grad"
+            else "read it without parentheses"
+        )
+        yield self.finding(
+            f"`{place.owner}.{place.attribute}` is a bool, not a method; {hint}.",
+            fix=f"{place.owner}.{right}",
+            variable=place.owner,
+            cause=place,
+            severity="error",
+        )
+
+    def _integers(self, event: Raised, model: Model) -> Iterator[Finding]:
+        place = model.place(event.site)
+        if place is None:
+            return
+        record = model.tensor(event.inputs[0]) if event.inputs else None
+        parameter = place.source.partition("(")[0].endswith("Parameter")
+        if parameter and len(place.operands) > 1:
+            variable = place.operands[1]
+            message = f"Parameters require grad, and `{variable}` does not hold floats."
+            fix = f"torch.nn.Parameter({variable}, requires_grad=False)"
+            yield self._refused(message, fix, variable, place, place, record)
+        elif record is not None:
+            variable = _spelt(place, record)
+            dtype = str(record.seen.dtype).removeprefix("torch.")
+            message = f"`{variable}` is {dtype}: only floating point and complex tensors can."
+            fix = f"{variable} = {variable}.float().requires_grad_()"
+            cause = made_at(model, record) or place
+            yield self._refused(message, fix, variable, cause, place, record)
+        else:
+            variable = place.targets[0] if place.targets else place.source
+            message = f"`{event.op}` makes integers here, and integers cannot require grad."
+            source = fixes.without_flag(place.source)
+            head = f"{variable} = " if place.targets else ""
+            fix = f"{head}{fixes.chained(source, 'float()')}.requires_grad_()"
+            yield self._refused(message, fix, variable, place, place, None)
+
+    def _refused(
+        self,
+        message: str,
+        fix: str,
+        variable: str,
+        cause: Place,
+        symptom: Place,
+        record: TensorRecord | None,
+    ) -> Finding:
+        return self.finding(
+            message,
+            fix=fix,
+            variable=variable,
+            cause=cause,
+            symptom=symptom.line,
+            record=record,
+            severity="error",
+        )
+
+
+def _at(finding: Finding, line: int | None, label: str) -> Finding:
+    return dataclasses.replace(finding, line=line, symptom_line=line, cell=label or None)
+
+
+def _spelt(place: Place, record: TensorRecord) -> str:
+    return place.owner or best_name(record)
+
+
+@register
+class RetainGradMisuse(Rule):
+    """``retain_grad()`` where it cannot keep what is read later.
+
+    It works for later backward passes only, on tensors that require grad, and follows
+    the newest value of a tensor that is written in place.
+
+    Failing cell::
+
+        y = x * 2
+        y.sum().backward()
+        y.retain_grad()        # too late
+        print(y.grad)          # None
+
+    Fixed::
+
+        y = x * 2
+        y.retain_grad()
+        y.sum().backward()
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.retain_grad.html
+    """
+
+    kind = "retain_grad_misuse"
+    code = "LM302"
+    events = (Accessed, Raised)
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Look at reads of retained gradients and at torch's refusal."""
+        if isinstance(event, Raised):
+            if event.op == "retain_grad" and "requires_grad=False" in event.text:
+                yield from self._refused(event, model)
+            return
+        if event.what != "grad" or not event.by_user or not event.retains_grad:
+            return
+        record, place = model.tensor(event.tid), model.place(event.site)
+        if record is None or place is None or record.retained is None:
+            return
+        if event.value == -1 and not place.compared_with_none:
+            yield from self._empty(model, record, place)
+        elif event.value != -1:
+            yield from self._disagrees(model, record, place)
+
+    def _empty(self, model: Model, record: TensorRecord, place: Place) -> Iterator[Finding]:
+        retained = record.retained
+        if retained is None:
+            return
+        variable = _spelt(place, record)
+        done = [p for p in model.passes if p.finished and not p.failed and p.what == "backward"]
+        written = self._base_writes(model, record, retained.ordinal)
+        after = [p for p in done if p.ordinal > retained.ordinal]
+        if done and not after:
+            yield self.finding(
+                f"retain_grad() came after the backward of line {model.line(done[-1].site)}; "
+                "it keeps the gradients of later backward passes only.",
+                fix=f"{variable}.retain_grad()  # before line {model.line(done[-1].site)}",
+                variable=variable,
+                cause=model.place(retained.site),
+                symptom=place.line,
+                record=record,
+            )
+        elif after and written is not None:
+            yield self.finding(
+                f"This in-place write to the base of `{variable}` gave its views a new history; "
+                f"the gradient now bypasses `{variable}`.",
+                fix="write in place before taking views of it and calling retain_grad()",
+                variable=variable,
+                cause=model.place(written),
+                symptom=place.line,
+                record=record,
+            )
+
+    def _base_writes(self, model: Model, record: TensorRecord, since: int) -> int | None:
+        if record.seen.base < 0:
+            return None
+        root = model.root(record)
+        for other in model.tensors.values():
+            if other.tid == record.tid or model.root(other) != root:
+                continue
+            for write in other.writes:
+                if write.ordinal > since:
+                    return write.site
+        return None
+
+    def _disagrees(self, model: Model, record: TensorRecord, place: Place) -> Iterator[Finding]:
+        variable = _spelt(place, record)
+        for hook in record.hooked:
+            late = [w for w in record.writes if w.ordinal > hook.ordinal]
+            if late:
+                yield self.finding(
+                    f"The hook of line {model.line(hook.site)} belongs to the value of "
+                    f"`{variable}` before this in-place write; `{variable}.grad` is the gradient "
+                    "of the value after it.",
+                    fix=f"give the new value a name of its own: new = {variable}.clone()",
+                    variable=variable,
+                    cause=model.place(late[0].site),
+                    symptom=place.line,
+                    record=record,
+                )
+                return
+
+    def _refused(self, event: Raised, model: Model) -> Iterator[Finding]:
+        record = model.tensor(event.inputs[0]) if event.inputs else None
+        place = model.place(event.site)
+        if record is None or place is None:
+            return
+        variable = _spelt(place, record)
+        sources = [r for r in model.ancestors(record.tid) if not r.inputs]
+        first = sources[0] if sources else record
+        made = made_at(model, first) or place
+        name = best_name(first)
+        because = f" because `{name}` does not" if name and first is not record else ""
+        target = name or variable
+        yield self.finding(
+            f"`{variable}` does not require grad{because}: there is no gradient to keep.",
+            fix=f"{target}.requires_grad_()  # after line {made.line}",
+            variable=variable,
+            cause=made,
+            symptom=place.line,
+            record=record,
+            severity="error",
+        )
+

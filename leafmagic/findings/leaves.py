@@ -1,0 +1,137 @@
+"""Which leaf was meant: questions that several rules ask of the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leafmagic.cell import Place
+from leafmagic.model import Model, TensorRecord, any_current
+
+CONVERSIONS = frozenset(
+    """
+    to double float half bfloat16 cuda cpu type type_as clone contiguous
+    view view_as reshape reshape_as flatten unflatten unsqueeze squeeze transpose permute
+    t T mT H mH swapaxes swapdims movedim ravel expand expand_as broadcast_to
+    requires_grad_ pin_memory
+    """.split()
+)
+"""Ops that give the same values in another form: who calls one means the same tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The leaf that a reader of ``.grad`` had in mind.
+
+    Attributes
+    ----------
+    leaf : TensorRecord
+    converted : bool
+        Whether only conversions lie between the leaf and the tensor.
+    anonymous : bool
+        Whether no variable ever pointed to the leaf.
+    """
+
+    leaf: TensorRecord
+    converted: bool
+    anonymous: bool
+
+
+def leaves_behind(model: Model, record: TensorRecord) -> list[TensorRecord]:
+    """Return the leaves that require grad behind a tensor, nearest first."""
+    found: list[TensorRecord] = []
+    for above in model.ancestors(record.tid):
+        if above.is_leaf and above.requires_grad:
+            found.append(above)
+    if not found:
+        found = _leaves_by_graph(model, record)
+    return found
+
+
+def _leaves_by_graph(model: Model, record: TensorRecord) -> list[TensorRecord]:
+    found: list[TensorRecord] = []
+    queue, seen = [record.nid], {record.nid}
+    for nid in queue:
+        node = model.nodes.get(nid)
+        if node is None or len(queue) > 400:
+            continue
+        for kind, number, _ in node.seen.edges:
+            if kind == "t" and number in model.tensors:
+                found.append(model.tensors[number])
+            elif kind == "n" and number not in seen:
+                seen.add(number)
+                queue.append(number)
+    return found
+
+
+def meant_leaf(model: Model, record: TensorRecord) -> Meant | None:
+    """Find the leaf that a non-leaf hides: by conversions only, or made in its own line."""
+    current, converted = record, True
+    for _ in range(50):
+        parents = [
+            p
+            for p in (model.tensors.get(tid) for tid in current.inputs)
+            if p is not None and p.requires_grad
+        ]
+        if current.made.what not in CONVERSIONS or len(parents) != 1:
+            break
+        current = parents[0]
+        if current.is_leaf:
+            return Meant(current, True, is_anonymous(current))
+    if record.seen.base >= 0 and record.made.site == 0:
+        base = model.tensors.get(record.seen.base)
+        if base is not None and base.is_leaf and base.requires_grad:
+            return Meant(base, True, is_anonymous(base))
+    converted = False
+    for leaf in leaves_behind(model, record):
+        if is_anonymous(leaf) and same_statement(model, leaf, record):
+            return Meant(leaf, converted, True)
+    return None
+
+
+def is_anonymous(record: TensorRecord) -> bool:
+    """Tell whether no variable and no module ever held a tensor."""
+    return not record.names and not record.path and not record.seen.parameter
+
+
+def is_lost(record: TensorRecord) -> bool:
+    """Tell whether nothing that the user can spell points to a leaf any more."""
+    return not record.path and not record.seen.parameter and not any_current(record)
+
+
+def same_statement(model: Model, one: TensorRecord, other: TensorRecord) -> bool:
+    """Tell whether two tensors were made by one statement."""
+    a, b = model.place(one.made.site), model.place(other.made.site)
+    if a is None or b is None or a.filename != b.filename:
+        return False
+    return bool(a.statement) and a.statement == b.statement and abs(a.line - b.line) < 30
+
+
+def rebinding_of(
+    model: Model, record: TensorRecord, scope: str, name: str
+) -> tuple[TensorRecord, int | None] | None:
+    """Return the leaf that a name pointed to before, and the line that rebound it.
+
+    None unless the tensor was computed from that leaf.
+    """
+    history = model.history.get((scope, name), [])
+    behind = {leaf.tid for leaf in leaves_behind(model, record)}
+    for index in range(len(history) - 1, 0, -1):
+        earlier = model.tensors.get(history[index - 1][0])
+        if (
+            earlier is not None
+            and earlier.is_leaf
+            and earlier.requires_grad
+            and earlier.tid in behind
+        ):
+            return earlier, history[index][1]
+    return None
+
+
+def scope_of(place: Place) -> str:
+    """Return the scope in which a place's names are looked up."""
+    return "" if place.function == "<module>" else place.function
+
+
+def made_at(model: Model, record: TensorRecord) -> Place | None:
+    """Return where a tensor was made."""
+    return model.place(record.made.site)

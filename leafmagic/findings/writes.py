@@ -1,0 +1,278 @@
+"""Writing in place where autograd needs the old value, or the leaf itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from leafmagic.cell import Place
+from leafmagic.events import Raised, WriteAttempted
+from leafmagic.findings import fixes
+from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.model import Model, Moment, NodeRecord, TensorRecord, best_name
+
+_HARMLESS = {
+    "detach_",
+    "rename_",
+    "requires_grad_",
+    "resize_",
+    "resize_as_",
+    "set_",
+    "share_memory_",
+}
+"""In-place by name, yet allowed on a leaf that requires grad, or refused for another reason."""
+
+_SHAPE = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\]")
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+
+
+@register
+class LeafInplace(Rule):
+    """Changing a leaf that requires grad in place, with grad mode on.
+
+    A leaf has no history; an in-place op that autograd records would give it one, so
+    torch refuses. An update or an initialisation belongs under ``torch.no_grad()``;
+    a computation belongs in a new tensor.
+
+    Failing cell::
+
+        w = torch.ones(3, requires_grad=True)
+        w -= 0.1               # RuntimeError
+
+    Fixed::
+
+        with torch.no_grad():
+            w -= 0.1
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-operations-with-autograd
+    """
+
+    kind = "leaf_inplace"
+    code = "LM201"
+    severity = "error"
+    events = (WriteAttempted, Raised)
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Look at in-place ops before they run, and at torch's refusal."""
+        if isinstance(event, Raised):
+            if event.culprits:
+                yield from self._by_an_op(event, model)
+                return
+            if "leaf Variable that requires grad" not in event.text:
+                return
+            wrote, op = event.inputs[:1], event.op
+        else:
+            if event.op in _HARMLESS:
+                return
+            wrote, op = event.wrote, event.op
+        for tid in wrote:
+            record = model.tensor(tid)
+            leaf = None if record is None else _leaf_under(model, record)
+            if record is not None and leaf is not None:
+                yield self._told(event, model, op, record, leaf)
+
+    def _told(
+        self, event: Any, model: Model, op: str, record: TensorRecord, leaf: TensorRecord
+    ) -> Finding:
+        place = model.place(event.site)
+        variable = _written_name(place, event.direct, record, leaf)
+        if leaf is record:
+            what = f"`{variable}` is a leaf that requires grad"
+        else:
+            what = f"this writes through a view into `{variable}`, a leaf that requires grad"
+        call = "assignment to its elements" if op == "setitem" else f"`{op}`"
+        return self.finding(
+            f"{what}; with grad mode on {call} would have to be recorded, and torch refuses.",
+            fix="" if place is None else fixes.under_no_grad(place),
+            variable=variable,
+            cause=place,
+            record=leaf,
+        )
+
+
+    def _by_an_op(self, event: Raised, model: Model) -> Iterator[Finding]:
+        """Tell of a leaf that an op changed which does not look in-place."""
+        for node, _, text in culprits(event, model):
+            changed = changed_since(model, node, text)
+            if changed is None or not writes_unasked(*changed):
+                continue
+            record, writes = changed
+            place, saved = model.place(writes[0].site), model.line(node.made.site)
+            variable = best_name(record)
+            why = " (max_norm renormalises its rows)" if writes[0].what == "embedding" else ""
+            yield self.finding(
+                f"`{writes[0].what}` changed the leaf `{variable}` in place{why}, after line "
+                f"{saved} had saved it for backward.",
+                fix=f"{variable}.clone() in line {saved}, or run line {saved} after this line",
+                variable=variable,
+                cause=place,
+                symptom=model.line(event.site),
+                record=record,
+            )
+
+
+def writes_unasked(record: TensorRecord, writes: list[Moment]) -> bool:
+    """Tell whether an op wrote to a leaf though its name does not say that it writes."""
+    op = writes[0].what
+    return record.is_leaf and record.requires_grad and not op.endswith("_") and op != "setitem"
+
+
+def culprits(event: Raised, model: Model) -> Iterator[tuple[NodeRecord, str, str]]:
+    """Yield the nodes whose saved tensors were changed, with slot and torch's words."""
+    for nid, slot, text in event.culprits[:3]:
+        node = model.nodes.get(nid)
+        if node is not None:
+            yield node, slot, text
+
+
+def _leaf_under(model: Model, record: TensorRecord) -> TensorRecord | None:
+    """Return the trainable leaf that a write to a tensor would change."""
+    if record.is_leaf and record.requires_grad and record.seen.base < 0:
+        return record
+    base = model.tensor(record.seen.base)
+    if base is not None and base.is_leaf and base.requires_grad and record.requires_grad:
+        return base
+    return None
+
+
+def _written_name(
+    place: Place | None, direct: bool, record: TensorRecord, leaf: TensorRecord
+) -> str:
+    """Return what the cell calls the leaf that is written."""
+    if place is not None and direct and leaf is record:
+        if place.kind == "AugAssign" and place.operands:
+            return place.operands[0]
+        if place.kind in ("Call", "Subscript", "Delete") and place.operands:
+            word = place.owner or place.operands[0]
+            if word and not word.startswith("torch"):
+                return word
+    known = best_name(leaf)
+    if known:
+        return known
+    return place.owner.split("[")[0] if place is not None and place.owner else "this tensor"
+
+
+@register
+class SavedTensorMutated(Rule):
+    """A tensor that backward needs was changed in place.
+
+    Many ops save their inputs or their result for backward. torch counts the in-place
+    writes to each tensor (its version) and refuses where a saved one has changed since.
+
+    Failing cell::
+
+        x = torch.zeros(2, requires_grad=True)
+        a = torch.exp(x)       # exp saves its result
+        a += 1                 # changed in place
+        a.sum().backward()     # RuntimeError
+
+    Fixed::
+
+        a = torch.exp(x)
+        a = a + 1
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/notes/autograd.html#in-place-correctness-checks
+    """
+
+    kind = "saved_tensor_mutated"
+    code = "LM202"
+    severity = "error"
+    events = (Raised,)
+
+    def check(self, event: Raised, model: Model) -> Iterator[Finding]:
+        """Find who saved the tensor and who wrote to it."""
+        for node, slot, text in culprits(event, model):
+            changed = changed_since(model, node, text)
+            if changed is not None and not writes_unasked(*changed):
+                yield self._told(model, event, node, slot, text, *changed)
+
+    def _told(
+        self,
+        model: Model,
+        event: Raised,
+        node: NodeRecord,
+        slot: str,
+        text: str,
+        record: TensorRecord,
+        writes: list[Moment],
+    ) -> Finding:
+        place, saved = model.place(writes[0].site), model.place(node.made.site)
+        name = model.name_of(record.tid) or best_name(record)
+        if place is not None and place.kind == "AugAssign" and place.operands:
+            name = place.operands[0]
+        role = "its result" if slot == "result" else f"`{slot}`"
+        where = f"line {saved.line}" if saved is not None else "an earlier line"
+        lines = [line for line in (model.line(w.site) for w in writes) if line is not None]
+        told = ", ".join(f"line {line}" for line in dict.fromkeys(lines))
+        versions = _VERSIONS.search(text)
+        then = (
+            f" (version {versions.group(2)} was saved, now it is version {versions.group(1)})"
+            if versions
+            else ""
+        )
+        fix = fixes.out_of_place(place, name) if place is not None else ""
+        return self.finding(
+            f"{node.seen.name} ({where}) saved `{name}` as {role} for backward; "
+            f"`{writes[0].what}` changed it in place at {told}{then}.",
+            fix=fix or f"use {name}.clone() in {where}, or write to it after backward",
+            variable=name,
+            cause=place,
+            symptom=model.line(event.site),
+            record=record,
+        )
+
+
+def changed_since(
+    model: Model, node: NodeRecord, text: str
+) -> tuple[TensorRecord, list[Moment]] | None:
+    """Return the written tensor that a node saved, and the writes since.
+
+    Parameters
+    ----------
+    text : str
+        torch's message; its shape tells apart several candidates.
+    """
+    near = _operands_of(model, node)
+    roots = {model.root(record): record for record in near}
+    shape = _shape_in(text)
+    best: tuple[int, TensorRecord, list[Moment]] | None = None
+    for record in model.tensors.values():
+        late = [w for w in record.writes if w.ordinal > node.made.ordinal]
+        saved = roots.get(model.root(record)) if late else None
+        if saved is None:
+            continue
+        rank = _fit(tuple(saved.seen.shape), shape) + (record.tid == saved.tid)
+        if best is None or rank > best[0]:
+            best = (rank, record, late)
+    return None if best is None else (best[1], best[2])
+
+
+def _operands_of(model: Model, node: NodeRecord) -> list[TensorRecord]:
+    tids = [*node.inputs, *node.outputs]
+    if not tids:
+        # A node inside a composite op: what that op was called with.
+        for other in model.nodes.values():
+            if other.made.ordinal == node.made.ordinal and other.inputs:
+                tids = [*other.inputs, *other.outputs]
+                break
+    return [record for record in map(model.tensor, tids) if record is not None]
+
+
+def _shape_in(text: str) -> tuple[int, ...] | None:
+    match = _SHAPE.search(text)
+    if match is None:
+        return None
+    return tuple(int(part) for part in match.group(1).split(",") if part.strip())
+
+
+def _fit(shape: tuple[int, ...], wanted: tuple[int, ...] | None) -> int:
+    if wanted is None:
+        return 0
+    if shape == wanted:
+        return 6
+    return 4 if sorted(shape) == sorted(wanted) else 0

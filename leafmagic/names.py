@@ -1,0 +1,283 @@
+"""Which variable points to which tensor.
+
+The names of the cell are looked up each time its code arrives at a new statement;
+modules and containers of the namespace are looked through once at the end.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from leafmagic import autograd
+from leafmagic.cell import CellSource, attribute_stores
+from leafmagic.events import AttributeStored, Bound, Event, Owned
+from leafmagic.sites import Sites
+
+_MOST_ITEMS = 64
+_MISSING = object()
+
+
+class NameWatch:
+    """Reports when names of a namespace come to point to other tensors.
+
+    Parameters
+    ----------
+    sites : Sites
+    ledger : Ledger
+    emit : callable
+        Takes an event.
+    ordinal : callable
+        Gives the next event's number.
+    retain : tuple of str
+        Names whose tensors get ``retain_grad()`` as soon as they can have it.
+    """
+
+    def __init__(
+        self,
+        sites: Sites,
+        ledger: autograd.Ledger,
+        emit: Callable[[Event], None],
+        ordinal: Callable[[], int],
+        retain: tuple[str, ...] = (),
+    ) -> None:
+        self._sites = sites
+        self._ledger = ledger
+        self._emit = emit
+        self._ordinal = ordinal
+        self._retain = frozenset(retain)
+        self._pointed: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+
+    def start(self, namespace: Mapping[str, Any]) -> None:
+        """Take down what the names point to before the cell runs."""
+        for name, value in list(namespace.items()):
+            if isinstance(value, Tensor) and is_users_name(name):
+                self._pointed[name] = id(value)
+                self._report(name, self._ledger.tensor(value), None, "")
+
+    def arrive(self, frame: FrameType, statement: int) -> None:
+        """Look at the names that may have been bound on the way to a statement."""
+        filename = frame.f_code.co_filename
+        last = self._last.get(filename, 0)
+        self._last[filename] = statement
+        for passed in self._sites.between(filename, last, statement):
+            for name in passed.names:
+                value = frame.f_globals.get(name, _MISSING)
+                self._look(name, value, passed.line, filename)
+
+    def finish(self, namespace: Mapping[str, Any], filename: str | None) -> None:
+        """Look at every name once more, at the end."""
+        lines: dict[str, int] = {}
+        if filename is not None:
+            for statement in self._sites.statements(filename):
+                lines.update(dict.fromkeys(statement.names, statement.line))
+        for name, value in list(namespace.items()):
+            if name in lines or (name in self._pointed and is_users_name(name)):
+                self._look(name, value, lines.get(name), filename)
+
+    def _look(self, name: str, value: Any, line: int | None, filename: str | None) -> None:
+        if not isinstance(value, Tensor):
+            if self._pointed.pop(name, None) is not None:
+                self._report(name, -1, line, filename)
+            return
+        tid = self._ledger.tensor(value)
+        if self._pointed.get(name) != tid:
+            self._pointed[name] = tid
+            self._report(name, tid, line, filename)
+            if name in self._retain:
+                retain_if_possible(value)
+
+    def _report(self, name: str, tid: int, line: int | None, filename: str | None) -> None:
+        label = self._sites.label(filename) if filename else ""
+        self._emit(Bound(self._ordinal(), "", name, tid, line, label, *self._ledger.take()))
+
+
+class Retainer:
+    """Calls ``retain_grad()`` on named tensors inside functions.
+
+    Their names are not looked up (that would keep locals alive) but read from the
+    source: what the expression is assigned to, and what its operands are called.
+    """
+
+    def __init__(self, sites: Sites, names: tuple[str, ...]) -> None:
+        self._sites = sites
+        self._names = frozenset(names)
+
+    def output(self, site: int, direct: bool, inputs: list[Tensor], made: list[Tensor]) -> None:
+        """Look at an op that ran."""
+        place = self._sites.place(site)
+        if place is None:
+            return
+        if direct:
+            for word in place.operands:
+                if word in self._names and len(inputs) == 1:
+                    retain_if_possible(inputs[0])
+        for index, tensor in enumerate(made):
+            if place.unpacked:
+                name = place.targets[index] if index < len(place.targets) else ""
+            else:
+                name = place.targets[0] if place.targets else ""
+            if name in self._names and direct:
+                retain_if_possible(tensor)
+
+
+def retain_if_possible(tensor: Tensor) -> None:
+    """Call ``retain_grad()`` on a non-leaf that requires grad."""
+    with torch._C.DisableTorchFunction():
+        if tensor.requires_grad and not tensor.is_leaf:
+            tensor.retain_grad()
+
+
+def is_users_name(name: str) -> bool:
+    """Tell a variable of the user's from IPython's own (``_``, ``_3``, ``In``)."""
+    return not name.startswith("_") and name not in {"In", "Out", "exit", "quit"}
+
+
+def owned(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor, bool]]:
+    """List the tensors that modules and containers of a namespace hold.
+
+    Yields
+    ------
+    path : str
+        Such as ``"net.0.weight"``, ``"outs[2]"`` or ``"state['h']"``.
+    tensor : Tensor
+    registered : bool
+        Whether a module lists it as a parameter or buffer.
+    """
+    for name, value in list(namespace.items()):
+        if not is_users_name(name):
+            continue
+        if isinstance(value, torch.nn.Module):
+            yield from _of_module(name, value)
+        elif isinstance(value, list | tuple) and type(value) in (list, tuple):
+            for index, item in enumerate(value[:_MOST_ITEMS]):
+                yield from _of_item(f"{name}[{index}]", item)
+        elif type(value) is dict:
+            for key, item in list(value.items())[:_MOST_ITEMS]:
+                yield from _of_item(f"{name}[{key!r}]", item)
+
+
+def _of_item(path: str, item: Any) -> Iterator[tuple[str, Tensor, bool]]:
+    if isinstance(item, Tensor):
+        yield path, item, False
+    elif isinstance(item, torch.nn.Module):
+        yield from _of_module(path, item)
+
+
+def _of_module(path: str, module: torch.nn.Module) -> Iterator[tuple[str, Tensor, bool]]:
+    for name, parameter in module.named_parameters():
+        yield f"{path}.{name}", parameter, True
+    for name, buffer in module.named_buffers():
+        yield f"{path}.{name}", buffer, True
+    for prefix, part in module.named_modules():
+        head = f"{path}.{prefix}" if prefix else path
+        for name, value in list(part.__dict__.items()):
+            if isinstance(value, Tensor):
+                yield f"{head}.{name}", value, False
+
+
+def own(namespace: Mapping[str, Any], ledger: autograd.Ledger) -> Iterator[tuple[str, int, bool]]:
+    """Like `owned`, for the tensors that this ledger has met, with their numbers."""
+    for path, tensor, registered in owned(namespace):
+        if ledger.knows(tensor):
+            yield path, autograd.tid_of(tensor), registered
+
+
+def owned_events(
+    namespace: Mapping[str, Any], ledger: autograd.Ledger, ordinal: Callable[[], int]
+) -> list[Event]:
+    """Return an `Owned` event for each tensor of the trace that something holds."""
+    return [Owned(ordinal(), path, tid, known) for path, tid, known in own(namespace, ledger)]
+
+
+def root_module(frame: FrameType | None) -> torch.nn.Module | None:
+    """Find the outermost module whose call is running.
+
+    Only frames of ``Module._call_impl`` are looked into: asking a frame for its locals
+    keeps them alive, and these end with the call.
+    """
+    found: torch.nn.Module | None = None
+    call = torch.nn.Module._call_impl.__code__
+    while frame is not None:
+        if frame.f_code is call:
+            candidate = frame.f_locals.get("self")
+            if isinstance(candidate, torch.nn.Module):
+                found = candidate
+        frame = frame.f_back
+    return found
+
+
+def call_text(sites: Sites, frame: FrameType | None, root: torch.nn.Module) -> str:
+    """Return what the user's code calls the outermost module: ``model`` of ``model(x)``."""
+    call = torch.nn.Module._call_impl.__code__
+    outside = frame
+    while frame is not None:
+        if frame.f_code is call:
+            outside = frame.f_back
+        frame = frame.f_back
+    site, _, _ = sites.find(outside)
+    place = sites.place(site)
+    if place is None or place.kind != "Call":
+        return ""
+    callee = place.source.partition("(")[0]
+    return callee if callee and callee.replace(".", "").replace("_", "").isalnum() else ""
+
+
+def stray_attributes(
+    cell: CellSource, namespace: Mapping[str, Any], ordinal: Callable[[], int]
+) -> list[Event]:
+    """Find attributes that the cell stored and that torch ignores.
+
+    ``p.require_grad = False`` is a new Python attribute, and so is
+    ``module.requires_grad = False``: both change nothing. The source says where they
+    might be, the objects whether they are.
+    """
+    found: list[Event] = []
+    for owner, name, line in attribute_stores(cell.text):
+        if not difflib.get_close_matches(name, ["requires_grad"], cutoff=0.85):
+            continue
+        value = namespace.get(owner.split(".")[0].split("[")[0])
+        held = _resolve(owner, namespace, value)
+        kind = _stray_kind(held, name)
+        if kind:
+            tid = autograd.tid_of(held) if isinstance(held, Tensor) else -1
+            found.append(AttributeStored(ordinal(), owner, name, tid, line, cell.label))
+    return found
+
+
+def _stray_kind(held: Any, name: str) -> bool:
+    if isinstance(held, torch.nn.Module):
+        return name in held.__dict__ and not hasattr(type(held), name)
+    if isinstance(held, Tensor):
+        return name != "requires_grad" and name in getattr(held, "__dict__", {})
+    return False
+
+
+def _resolve(owner: str, namespace: Mapping[str, Any], value: Any) -> Any:
+    """Follow ``net.layers[1]`` by attribute and index only; nothing is called."""
+    parts = owner.replace("]", "").replace("[", ".[").split(".")
+    for part in parts[1:]:
+        try:
+            if part.startswith("["):
+                key = part[1:]
+                value = value[int(key) if key.lstrip("-").isdigit() else key.strip("'\"")]
+            else:
+                value = getattr(value, part)
+        except Exception:
+            return None
+    return value
+
+
+def caller_namespace(depth: int = 2) -> dict[str, Any]:
+    """Return the globals of the code that called into leafmagic."""
+    frame: FrameType | None = sys._getframe(depth)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("leafmagic"):
+        frame = frame.f_back
+    return frame.f_globals if frame is not None else {}

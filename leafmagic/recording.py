@@ -1,0 +1,150 @@
+"""A trace as plain data: what it found, its graph, and the files it can be saved as."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from leafmagic.findings.base import Finding
+from leafmagic.graph import AutogradGraph
+
+SCHEMA_VERSION = 1
+
+
+class Trace:
+    """What was recorded around some code.
+
+    Parameters
+    ----------
+    document : dict
+        As `to_json` writes it.
+
+    Attributes
+    ----------
+    running : bool
+        Whether it is still recording.
+    """
+
+    running: bool = False
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._document = document
+        self._graph = AutogradGraph.from_dict(document)
+        self._findings = tuple(Finding.from_dict(f) for f in document["findings"])
+
+    @property
+    def graph(self) -> AutogradGraph:
+        """The autograd graph."""
+        return self._graph
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, ordered by line."""
+        return self._findings
+
+    def document(self) -> dict[str, Any]:
+        """Return everything as JSON-ready values."""
+        return self._document
+
+    def to_json(self) -> str:
+        """Return the trace as JSON text; `leafmagic.load` reads it back."""
+        return json.dumps(self.document(), ensure_ascii=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the trace to a file, in the format of its ending.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in ``.svg``, ``.html``, ``.json`` or ``.dot``.
+
+        Raises
+        ------
+        ValueError
+            If it ends in anything else.
+        """
+        path = Path(path)
+        write = _WRITERS.get(path.suffix.lower())
+        if write is None:
+            raise ValueError(f"the file must end in {', '.join(_WRITERS)}, not {path.name!r}")
+        path.write_text(write(self.document()), encoding="utf-8")
+
+    def __repr__(self) -> str:
+        """Say in one line what it holds."""
+        document = self.document()
+        tensors = sum(node["kind"] == "tensor" for node in document["nodes"])
+        found = [f"{f['kind']} (line {f['line']})" for f in document["findings"]]
+        told = ", ".join(found[:4]) + (", …" if len(found) > 4 else "") if found else "none"
+        return (
+            f"<leafmagic.Trace {document['cell']['label'] or 'of code'}: {tensors} tensors, "
+            f"{len(document['nodes']) - tensors} ops; warnings: {told}>"
+        )
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        from leafmagic.render.html import render_twin
+        from leafmagic.render.payload import build_payload
+        from leafmagic.render.text import render_text
+
+        payload = build_payload(self.document())
+        return {"text/plain": render_text(payload), "text/html": render_twin(payload, "trace")}
+
+
+def _as_json(document: dict[str, Any]) -> str:
+    return json.dumps(document, ensure_ascii=False)
+
+
+def _as_svg(document: dict[str, Any]) -> str:
+    from leafmagic.render.payload import build_payload
+    from leafmagic.render.svg import render_svg
+
+    return render_svg(build_payload(document))
+
+
+def _as_html(document: dict[str, Any]) -> str:
+    from leafmagic.render.html import render_html
+    from leafmagic.render.payload import build_payload
+
+    return render_html(build_payload(document))
+
+
+def _as_dot(document: dict[str, Any]) -> str:
+    from leafmagic.render.dot import render_dot
+    from leafmagic.render.payload import build_payload
+
+    return render_dot(build_payload(document))
+
+
+_WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
+    ".svg": _as_svg,
+    ".html": _as_html,
+    ".json": _as_json,
+    ".dot": _as_dot,
+}
+SUFFIXES: tuple[str, ...] = tuple(_WRITERS)
+"""The file endings that `Trace.save` knows."""
+
+
+def load(path: str | Path) -> Trace:
+    """Read a trace that was saved as JSON.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Raises
+    ------
+    ValueError
+        If the file is not a trace, or was written by a newer leafmagic.
+    """
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path} is not a leafmagic trace: {error}") from None
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    if not isinstance(version, int):
+        raise ValueError(f"{path} is not a leafmagic trace")
+    if version > SCHEMA_VERSION:
+        raise ValueError(f"{path} was written by a newer leafmagic (schema {version})")
+    return Trace(document)

@@ -1,0 +1,178 @@
+"""Numbers for places in the code, cheap enough to look up at every op."""
+
+from __future__ import annotations
+
+import linecache
+from bisect import bisect_right
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+
+from leafmagic.cell import (
+    CellSource,
+    Place,
+    Statement,
+    default_label,
+    is_user_file,
+    locate,
+    statements_of,
+)
+
+NOWHERE = 0
+_LIBRARY, _USER, _THIN = range(3)
+_THIN_FILES = (
+    "torch/_tensor.py",
+    "torch/overrides.py",
+    "torch/functional.py",
+    "torch/nn/functional.py",
+    "torch/nn/init.py",
+    "torch/_jit_internal.py",
+    "torch/autograd/__init__.py",
+)
+
+
+class Sites:
+    """Every place at which the user's code called torch, numbered.
+
+    Parameters
+    ----------
+    cells : list of CellSource
+        Known cells; their text is read from here rather than from disk.
+    label : callable or None
+        From a ``co_filename`` to what the reader calls that cell or file.
+    """
+
+    def __init__(
+        self, cells: list[CellSource], label: Callable[[str], str | None] | None = None
+    ) -> None:
+        self._label = label
+        self._known = {cell.filename: cell for cell in cells if cell.filename}
+        # Code objects are kept, or their ids could be used again. They hold constants
+        # and names, never tensors.
+        self._codes: dict[int, tuple[CodeType, int]] = {}
+        self._numbers: dict[tuple[int, int], int] = {}
+        self._spots: list[tuple[CodeType, int] | None] = [None]
+        self._places: dict[int, Place | None] = {NOWHERE: None}
+        self.statement: list[int] = [-1]
+        """Index of the statement a site lies in; -1 inside functions."""
+        self._tops: dict[str, tuple[Statement, ...]] = {}
+        self._between: dict[tuple[str, int, int], tuple[Statement, ...]] = {}
+
+    def find(self, frame: FrameType | None) -> tuple[int, bool, FrameType | None]:
+        """Climb from a frame to the user's own code.
+
+        Returns
+        -------
+        site : int
+        direct : bool
+            Whether only torch's thin Python wrappers lay in between.
+        frame : FrameType or None
+            The user's frame.
+        """
+        direct = True
+        codes = self._codes
+        while frame is not None:
+            code = frame.f_code
+            known = codes.get(id(code))
+            if known is None:
+                known = self._judge(code)
+            kind = known[1]
+            if kind == _USER:
+                key = (id(code), frame.f_lasti)
+                number = self._numbers.get(key)
+                if number is None:
+                    number = self._number(code, frame.f_lasti, key)
+                return number, direct, frame
+            if kind == _LIBRARY:
+                direct = False
+            frame = frame.f_back
+        return NOWHERE, False, None
+
+    def is_user(self, code: CodeType) -> bool:
+        """Tell whether a code object is the user's own."""
+        known = self._codes.get(id(code)) or self._judge(code)
+        return known[1] == _USER
+
+    def _judge(self, code: CodeType) -> tuple[CodeType, int]:
+        filename = code.co_filename
+        if filename in self._known or is_user_file(filename):
+            kind = _USER
+        elif filename.replace("\\", "/").endswith(_THIN_FILES):
+            kind = _THIN
+        else:
+            kind = _LIBRARY
+        known = self._codes[id(code)] = (code, kind)
+        return known
+
+    def _number(self, code: CodeType, lasti: int, key: tuple[int, int]) -> int:
+        number = len(self._spots)
+        self._spots.append((code, lasti))
+        self._numbers[key] = number
+        statement = -1
+        if code.co_name == "<module>":
+            line = next(
+                (p[0] for i, p in enumerate(code.co_positions()) if i == lasti // 2), None
+            )
+            statement = self.statement_at(code.co_filename, line or code.co_firstlineno)
+        self.statement.append(statement)
+        return number
+
+    def number(self, code: CodeType, lasti: int) -> int:
+        """Return the site of an instruction, for errors that torch did not raise."""
+        if not self.is_user(code):
+            return NOWHERE
+        key = (id(code), lasti)
+        known = self._numbers.get(key)
+        return self._number(code, lasti, key) if known is None else known
+
+    def place(self, site: int) -> Place | None:
+        """Return what the reader calls a site; None for `NOWHERE`."""
+        if site not in self._places:
+            spot = self._spots[site]
+            self._places[site] = None if spot is None else locate(*spot, self.label)
+        return self._places[site]
+
+    def label(self, filename: str) -> str:
+        """Return what the reader calls a file."""
+        cell = self._known.get(filename)
+        if cell is not None:
+            return cell.label
+        found = self._label(filename) if self._label is not None else None
+        return found or default_label(filename)
+
+    def text(self, filename: str) -> str:
+        """Return the source of a cell or file; empty where it cannot be had."""
+        lines = linecache.getlines(filename)
+        if lines:
+            return "".join(lines)
+        cell = self._known.get(filename)
+        if cell is not None:
+            return cell.text
+        path = Path(filename)
+        return path.read_text(errors="replace") if path.is_file() else ""
+
+    def statements(self, filename: str) -> tuple[Statement, ...]:
+        """Return the statements at the top of a file."""
+        if filename not in self._tops:
+            self._tops[filename] = statements_of(self.text(filename))
+        return self._tops[filename]
+
+    def statement_at(self, filename: str, line: int) -> int:
+        """Return the index of the innermost statement at a line; -1 where there is none."""
+        starts = [s.line for s in self.statements(filename)]
+        return bisect_right(starts, line) - 1
+
+    def between(self, filename: str, last: int, now: int) -> tuple[Statement, ...]:
+        """Return the binding statements that may have run on the way from one to another.
+
+        A step backwards is a loop: all of its body may have run, the statement that
+        is about to run included (its own names are those of the round before).
+        """
+        key = (filename, last, now)
+        found = self._between.get(key)
+        if found is None:
+            every = self.statements(filename)
+            low, high = (last, now) if last <= now else (now, last + 1)
+            found = tuple(s for s in every[max(low, 0) : high] if s.names)
+            self._between[key] = found
+        return found

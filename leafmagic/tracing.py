@@ -1,0 +1,499 @@
+"""Recording: install, fold, judge, remove."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
+
+from leafmagic import __version__, autograd, names
+from leafmagic.build import build_graph
+from leafmagic.cell import CellSource
+from leafmagic.events import Bound, Event, OpCalled, Owned, Raised, StateRead
+from leafmagic.findings import Finding, Findings
+from leafmagic.graph import AutogradGraph
+from leafmagic.model import Model
+from leafmagic.options import Options
+from leafmagic.recording import SCHEMA_VERSION, Trace
+from leafmagic.recorder import Recorder
+from leafmagic.sites import Sites
+
+_FULL = 4096
+_REFRESH_S = 0.1
+_SHARE = 20
+_PREVIEWS = 300
+
+
+class Tracer(Trace):
+    """Records what autograd does, from `start` to `stop`.
+
+    Parameters
+    ----------
+    options : Options, optional
+    cell : CellSource, optional
+        The cell that is traced.
+    namespace : dict, optional
+        Where the variables live; the caller's globals if left out.
+    label : callable, optional
+        From a ``co_filename`` to what the reader calls it; None for "do not know".
+
+    Notes
+    -----
+    A trace holds numbers and text, never a tensor or a node.
+    """
+
+    def __init__(
+        self,
+        options: Options | None = None,
+        *,
+        cell: CellSource | None = None,
+        namespace: dict[str, Any] | None = None,
+        label: Callable[[str], str | None] | None = None,
+    ) -> None:
+        self.options = options or Options()
+        self.cell = cell
+        self.running = False
+        self._namespace = namespace
+        self._lock = threading.RLock()
+        self._sites = Sites([cell] if cell is not None else [], label)
+        self._model = Model(self._sites.place)
+        self._rules = Findings(self._model, self.options.ignore)
+        self._recorder = Recorder(self._sites, self._arrive, self._settled)
+        self._recorder.on_parameters = self._parameters
+        self._watch = names.NameWatch(
+            self._sites,
+            self._recorder.ledger,
+            self._recorder.events.append,
+            self._recorder.next_ordinal,
+            self.options.retain,
+        )
+        if self.options.retain:
+            self._recorder.on_output = names.Retainer(self._sites, self.options.retain).output
+        self._built: tuple[int, AutogradGraph] | None = None
+        self._explained: set[int] = set()
+        self._error = ""
+        self._notes: list[str] = []
+        self._began = self._ended = 0.0
+        self._own_s = 0.0
+        self._refreshed = 0.0
+        self._refresh_cost = 0.0
+
+    # Running ---------------------------------------------------------------------
+
+    def __enter__(self) -> Tracer:
+        """Start, with the caller's globals as the namespace."""
+        if self._namespace is None:
+            self._namespace = names.caller_namespace()
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        """Stop; add what is known about the error to it."""
+        self.stop(error)
+
+    def start(self) -> None:
+        """Install the recorder. Does nothing while it is running."""
+        if self.running:
+            return
+        started = time.perf_counter()
+        self._began = started
+        self.running = True
+        _newest[:] = [self]
+        with torch._C.DisableTorchFunction():
+            self._watch.start(self._namespace or {})
+        self._own_s += time.perf_counter() - started
+        self._recorder.__enter__()
+
+    def stop(self, error: BaseException | None = None) -> None:
+        """Remove everything that was installed and take the final state.
+
+        Parameters
+        ----------
+        error : BaseException, optional
+            What the traced code raised. Gets our explanation as a note (PEP 678), and
+            our own frames are taken out of its traceback.
+        """
+        if not self.running:
+            return
+        self.running = False
+        _remove_mode(self._recorder)
+        started = self._ended = time.perf_counter()
+        try:
+            with torch._C.DisableTorchFunction(), torch.no_grad():
+                self._finish()
+            if error is not None:
+                self.explain(error)
+        except Exception as ours:
+            self._note(ours)
+        self._own_s += time.perf_counter() - started
+        self._namespace = None
+
+    def adopt(self, tensors: tuple[Tensor, ...]) -> None:
+        """Take in tensors that exist, with the names that the namespace has for them."""
+        ledger, namespace = self._recorder.ledger, self._namespace or {}
+        tids = tuple(ledger.tensor(tensor) for tensor in tensors)
+        self._emit(
+            OpCalled(
+                self._recorder.next_ordinal(), 0, "", False, tids, (), *ledger.take(), True, ()
+            )
+        )
+        for name, value in list(namespace.items()):
+            if isinstance(value, Tensor) and names.is_users_name(name):
+                tid = autograd.tid_of(value)
+                if tid >= 0 and ledger.knows(value):
+                    ordinal = self._recorder.next_ordinal()
+                    self._emit(Bound(ordinal, "", name, tid, None, "", (), ()))
+        self._refresh(final=True)
+        self.drain()
+
+    def _finish(self) -> None:
+        namespace = self._namespace or {}
+        recorder = self._recorder
+        self._look_at_names()
+        if self.cell is not None:
+            recorder.events.extend(
+                names.stray_attributes(self.cell, namespace, recorder.next_ordinal)
+            )
+        self._refresh(final=True)
+        self.drain()
+        if recorder.failure is not None:
+            self._note(recorder.failure)
+        autograd.forget_dead()
+
+    def _look_at_names(self) -> None:
+        filename = self.cell.filename if self.cell is not None else None
+        self._watch.finish(self._namespace or {}, filename)
+
+    def _arrive(self, frame: FrameType, statement: int) -> None:
+        self._watch.arrive(frame, statement)
+        if len(self._recorder.events) >= _FULL:
+            self.drain()
+
+    def _settled(self, what: str, error: BaseException | None) -> None:
+        """Look again after a backward pass; explain an error at once."""
+        if error is not None:
+            self._annotate(error, self.drain())
+            return
+        now = time.perf_counter()
+        due = now - self._refreshed > max(_REFRESH_S, _SHARE * self._refresh_cost)
+        if self.options.grads == "norm" or (self.options.grads == "auto" and due):
+            with torch._C.DisableTorchFunction(), torch.no_grad():
+                self._refresh(final=False)
+        if len(self._recorder.events) >= _FULL:
+            self.drain()
+
+    def _parameters(self, frame: FrameType | None) -> None:
+        """Name the parameters of the module that is being called, wherever it lives."""
+        root = names.root_module(frame)
+        if root is None:
+            return
+        name = next((n for n, v in (self._namespace or {}).items() if v is root), "")
+        if not name:
+            name = names.call_text(self._sites, frame, root)
+        if name:
+            for path, tensor, registered in names.owned({name: root}):
+                tid = autograd.tid_of(tensor)
+                if tid >= 0:
+                    self._emit(Owned(self._recorder.next_ordinal(), path, tid, registered))
+
+    def _emit(self, event: Event) -> None:
+        self._recorder.events.append(event)
+
+    def _refresh(self, *, final: bool) -> None:
+        """Read the state of the tensors that live; on the thread that runs the code."""
+        started = time.perf_counter()
+        recorder = self._recorder
+        self._recorder.events.extend(
+            names.owned_events(self._namespace or {}, recorder.ledger, recorder.next_ordinal)
+        )
+        live = list(recorder.ledger.live())
+        if not final:
+            live = [(tid, t) for tid, t in live if t.requires_grad and autograd.can_be_read(t)]
+        readable = [t for _, t in live if t.requires_grad and autograd.can_be_read(t)]
+        norms: dict[int, float | None] = {}
+        if self.options.grads != "off":
+            measured = autograd.grad_norms(readable)
+            norms = {id(t): norm for t, norm in zip(readable, measured, strict=True)}
+        for number, (tid, tensor) in enumerate(live):
+            shown = final and number < _PREVIEWS
+            try:
+                self._emit(self._state(tid, tensor, norms.get(id(tensor)), shown))
+            except RuntimeError:
+                # A view that torch forbids to look at keeps its last known state.
+                continue
+        self._refreshed = time.perf_counter()
+        self._refresh_cost = self._refreshed - started
+        if not final:
+            self._own_s += self._refresh_cost
+
+    def _state(self, tid: int, tensor: Tensor, norm: float | None, shown: bool) -> StateRead:
+        leaf = tensor.is_leaf
+        retains = not leaf and tensor.retains_grad
+        grad = tensor.grad if (leaf or retains) else None
+        return StateRead(
+            self._recorder.next_ordinal(),
+            tid,
+            tensor.requires_grad,
+            leaf,
+            retains,
+            autograd.version_of(tensor),
+            autograd.hook_count(tensor),
+            grad is not None,
+            norm,
+            autograd.preview(tensor) if shown else "",
+            autograd.preview(grad) if shown and grad is not None else "",
+        )
+
+    # Errors ----------------------------------------------------------------------
+
+    def explain(self, error: BaseException) -> None:
+        """Add what is known about an error to it, and take our frames out of it.
+
+        Does so once for each error, however often it is called.
+        """
+        _splice(error)
+        self._error = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]
+        if id(error) in self._explained:
+            return
+        if self.running:
+            with torch._C.DisableTorchFunction():
+                self._look_at_names()
+        site = self._site_of(error)
+        self._emit(
+            Raised(
+                self._recorder.next_ordinal(),
+                site,
+                "",
+                type(error).__name__,
+                str(error).partition("\n")[0],
+                (),
+                (),
+                True,
+            )
+        )
+        self._annotate(error, self.drain())
+
+    def _annotate(self, error: BaseException, found: list[Finding]) -> None:
+        # The id is enough: the error is alive as long as it is on its way to the user,
+        # and keeping it would keep its frames.
+        self._explained.add(id(error))
+        told = [finding for finding in found if finding.severity != "info"]
+        for finding in told[-2:]:
+            error.add_note(finding.explanation())
+
+    def _site_of(self, error: BaseException) -> int:
+        """Return the innermost place of the user's own code in a traceback."""
+        site = 0
+        step = error.__traceback__
+        while step is not None:
+            if self._sites.is_user(step.tb_frame.f_code):
+                site = self._sites.number(step.tb_frame.f_code, step.tb_lasti)
+            step = step.tb_next
+        return site
+
+    def _note(self, error: BaseException) -> None:
+        text = f"leafmagic stopped recording: {type(error).__name__}: {error}"
+        if text not in self._notes:
+            self._notes.append(text)
+
+    # Reading ---------------------------------------------------------------------
+
+    def drain(self) -> list[Finding]:
+        """Fold what was recorded; return what the rules found in it. From any thread."""
+        found: list[Finding] = []
+        with self._lock:
+            events = self._recorder.events
+            taken = events[:]
+            del events[: len(taken)]
+            for event in taken:
+                self._model.feed(event)
+                found.extend(self._rules.feed(event))
+        return found
+
+    @property
+    def revision(self) -> int:
+        """A number that grows when there is something new to draw."""
+        return self._model.seen + len(self._recorder.events) + (0 if self.running else 1)
+
+    @property
+    def graph(self) -> AutogradGraph:
+        """The autograd graph as of now."""
+        with self._lock:
+            self.drain()
+            if self._built is None or self._built[0] != self._model.seen:
+                self._built = (self._model.seen, build_graph(self._model))
+            return self._built[1]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found, ordered by line."""
+        with self._lock:
+            self.drain()
+            return self._rules.ordered()
+
+    def document(self) -> dict[str, Any]:
+        """Return everything as JSON-ready values. From any thread; asks torch nothing."""
+        with self._lock:
+            graph, findings = self.graph, self.findings
+            ended = self._ended or time.perf_counter()
+            notes = list(self._notes)
+            if self._recorder.failure is not None and not notes:
+                notes.append("leafmagic stopped recording")
+            return {
+                "schema_version": SCHEMA_VERSION,
+                "leafmagic": __version__,
+                "torch": torch.__version__,
+                "cell": {
+                    "label": self.cell.label if self.cell is not None else "",
+                    "source": self.cell.text if self.cell is not None else "",
+                },
+                "status": {
+                    "running": self.running,
+                    "events": self._model.seen,
+                    "steps": self._model.steps,
+                    "duration_s": round(ended - self._began, 4) if self._began else 0.0,
+                    "overhead_s": round(self._own_s + self._recorder.seconds, 4),
+                    "error": self._error,
+                    "notes": notes,
+                    "cut": len(graph.nodes) >= 20_000,
+                },
+                **graph.to_dict(),
+                "findings": [finding.to_dict() for finding in findings],
+            }
+
+
+_newest: list[Trace] = []
+
+
+def last() -> Trace | None:
+    """Return the newest trace that was started, or None."""
+    return _newest[0] if _newest else None
+
+
+def trace(**options: Any) -> Tracer:
+    """Trace a block of code outside a notebook.
+
+    Parameters
+    ----------
+    **options
+        Fields of `leafmagic.options.Options`: ``strict``, ``ignore``, ``retain``,
+        ``grads``.
+
+    Returns
+    -------
+    Tracer
+        A context manager that gives the trace.
+
+    Raises
+    ------
+    TypeError
+        For an option that there is not.
+    ValueError
+        For a value that an option does not take.
+
+    Examples
+    --------
+    >>> import torch, leafmagic
+    >>> with leafmagic.trace() as t:
+    ...     w = torch.ones(3, requires_grad=True)
+    ...     (w * 2).sum().backward()
+    >>> t.findings
+    ()
+    """
+    return Tracer(Options(**options))
+
+
+def graph_of(*tensors: Tensor) -> AutogradGraph:
+    """Return the graph behind existing tensors, drawn after the fact.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Losses, parameters or any other tensors. The names that the caller's namespace
+        has for them and for the leaves behind them are used.
+
+    Raises
+    ------
+    TypeError
+        If one of them is not a tensor.
+    """
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"graph_of takes tensors, not {type(tensor).__name__}")
+    return trace_of(tensors, names.caller_namespace()).graph
+
+
+def trace_of(tensors: tuple[Tensor, ...], namespace: dict[str, Any]) -> Tracer:
+    """Return a finished trace that holds the graph behind existing tensors."""
+    trace = Tracer(namespace=namespace)
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        trace.adopt(tensors)
+    return trace
+
+
+def _remove_mode(mode: Recorder) -> None:
+    """Take a mode off torch's stack, wherever it lies."""
+    above = []
+    stack = _get_current_function_mode_stack()
+    if not any(known is mode for known in stack):
+        return
+    while True:
+        top = _pop_mode()
+        if top is mode:
+            break
+        above.append(top)
+    for other in reversed(above):
+        _push_mode(other)
+
+
+def _splice(error: BaseException) -> None:
+    """Take the frames of leafmagic, and the detour through them, out of a traceback.
+
+    torch's Python functions are entered twice on the way through a mode: once to find
+    the mode, once to run. The first entry goes, too.
+    """
+    for one in _chain(error):
+        steps = []
+        step = one.__traceback__
+        while step is not None:
+            steps.append(step)
+            step = step.tb_next
+        ours = [s.tb_frame.f_code.co_filename == _RECORDER_FILE for s in steps]
+        if not any(ours):
+            continue
+        kept: list[TracebackType] = []
+        detour = False
+        for index, step in enumerate(steps):
+            into_us = index + 1 < len(steps) and ours[index + 1]
+            if ours[index] or (into_us and step.tb_frame.f_code is _HANDLE):
+                detour = True
+                continue
+            if detour and kept and kept[-1].tb_frame.f_code is step.tb_frame.f_code:
+                kept.pop()
+            detour = False
+            kept.append(step)
+        for step, following in zip(kept, [*kept[1:], None], strict=True):
+            step.tb_next = following
+        one.__traceback__ = kept[0] if kept else None
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    queue: list[BaseException | None] = [error]
+    for one in queue:
+        if one is not None and not any(one is known for known in found):
+            found.append(one)
+            queue += [one.__cause__, one.__context__]
+    return found
+
+
+_HANDLE = torch.overrides.handle_torch_function.__code__
+_RECORDER_FILE = Recorder.__torch_function__.__code__.co_filename
