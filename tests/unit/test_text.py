@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import pytest
+from handmade import Builder, chain, every_state, hostile, network, three
+
+from leafmagic.render.payload import build_payload
+from leafmagic.render.text import render_text
+
+
+def text_of(builder: Builder, **options: object) -> str:
+    return render_text(build_payload(builder.document()), **options)  # type: ignore[arg-type]
+
+
+def test_the_whole_of_a_small_cell() -> None:
+    assert (
+        text_of(three(), width=80)
+        == """\
+Cell In[3]: 3 tensors · 1 op · 1 backward pass · 1 warning
+
+warning: `y.grad` is None [LM101]
+  Cell In[3], line 4, noticed at line 6
+    y = w * x
+        ^^^^^
+  fix: y.retain_grad()
+
+tensor  shape  dtype    state        grad   made at
+w       [3]    float32  leaf         0.325  line 2
+x       [3]    float32  frozen leaf  -      line 3
+y       [3]    float32  non-leaf     -      line 4: w * x
+
+graph (a result, and indented under it what it was made from)
+y = w * x  non-leaf
+  w  leaf
+  x  frozen leaf, gets no gradient
+"""
+    )
+
+
+def test_a_shared_box_is_shown_once_and_then_referred_to() -> None:
+    b = Builder()
+    y = b.made("y", b.op("mul", b.leaf("w")))
+    b.made("z", b.op("add", b.op("exp", y), b.op("sin", b.made("v", b.op("cos", y)))))
+    graph = text_of(b).split("graph (")[1]
+    assert graph.count("w  leaf") == 1
+    assert graph.count("y  non-leaf") == 2
+    assert graph.count("(see above)") == 1
+
+
+@pytest.mark.parametrize("builder", [chain(10_000), network(1_000)])
+def test_the_output_is_bounded_and_says_what_is_missing(builder: Builder) -> None:
+    for _ in range(100):
+        builder.find(None)
+    said = text_of(builder)
+    assert said.count("\n") < 300
+    assert max(map(len, said.splitlines())) <= 100
+    for left_out in ("and 80 more findings", "more tensors", "cut after 60 lines"):
+        assert left_out in said
+
+
+def test_plain_text_is_plain() -> None:
+    said = text_of(every_state())
+    assert "\x1b" not in said
+    assert not [c for c in said if 0x2500 <= ord(c) <= 0x259F]
+
+
+def test_colour_is_ansi_and_says_the_same() -> None:
+    import re
+
+    payload = build_payload(every_state().document())
+    colored = render_text(payload, color=True)
+    assert "\x1b[" in colored
+    stripped = re.sub(r"\x1b\[[0-9;]*m", "", colored)
+    plain = [line.rstrip() for line in stripped.splitlines()]
+    assert plain == render_text(payload).splitlines()
+
+
+def test_hostile_text_neither_breaks_nor_colours() -> None:
+    b = hostile()
+    b.find(None, message="[bold red]x[/]\x1b[31m", source="[link=x]")
+    said = text_of(b, width=60)
+    assert "[bold red]x[/]" in said
+    assert "\x1b" not in said
+    assert max(map(len, said.splitlines())) <= 60
+
+
+def test_the_underline_is_where_the_column_is() -> None:
+    b = Builder()
+    b.find(None, source="    変 = w * x", column=8, end_column=13)
+    lines = text_of(b).splitlines()
+    at = next(i for i, line in enumerate(lines) if "w * x" in line)
+    assert lines[at] == "    変 = w * x"
+    assert lines[at + 1] == "         ^^^^^"
+
+
+def test_a_finding_without_columns_underlines_its_line() -> None:
+    b = Builder()
+    b.find(None, source="  y = 1", column=None, end_column=None, line=None, cell=None, count=500)
+    said = text_of(b)
+    assert "    y = 1\n    ^^^^^\n" in said
+    assert "500 times" in said
+
+
+def test_a_cycle_of_carried_edges_ends() -> None:
+    b = three()
+    op = next(node.id for node in b.nodes if node.kind == "op")
+    b.link(op, op, "next", carried=True)
+    assert "from an earlier step" in text_of(b)
+
+
+def test_nothing_recorded() -> None:
+    assert text_of(Builder()) == "Cell In[3]: 0 tensors · 0 ops · 1 backward pass\n"
