@@ -150,7 +150,7 @@ def _lay_out_part(
         width, height = sizes[nodes[0]]
         result.x[nodes[0]], result.y[nodes[0]] = width / 2, height / 2
         return width, height
-    ranking = rank_nodes(len(nodes), pairs)
+    ranking = rank_nodes(pairs, [sizes[node][0] + _GAP_X for node in nodes])
     layers = Layers(ranking, [sizes[node][0] / 2 for node in nodes], _GAP_X)
     plan = _plan_long_edges(ranking, pairs)
     if tags is not None:

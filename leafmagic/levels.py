@@ -243,7 +243,9 @@ class _View:
                 grave = max(finding["severity"], markers.get(at, "info"), key=_SEVERITIES.index)
                 markers[at] = grave
         drawn = tuple(make_box(n, level) for node_id, n in self.nodes.items() if node_id in kept)
-        return LevelGraph(drawn, tuple(_one_per_pair(links)), markers)
+        at = {node_id: i for i, node_id in enumerate(self.nodes)}
+        kept_links = sorted(_one_per_pair(links), key=lambda k: (at[k.source], at[k.target]))
+        return LevelGraph(drawn, tuple(kept_links), markers)
 
 
 def _one_per_pair(links: Iterable[Link]) -> list[Link]:

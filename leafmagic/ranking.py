@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 _SHORT_CHAIN = 3
-_PER_ROW = 4
-_CROWD = 6
+_CROWD = 4
+_CROWD_WIDTH = 1000.0
+_GRID_WIDTH = 720.0
 
 
 @dataclass(slots=True)
@@ -39,15 +40,24 @@ class Ranking:
     crowds: dict[int, list[list[int]]] = field(default_factory=dict)
 
 
-def rank_nodes(count: int, edges: Sequence[tuple[int, int]]) -> Ranking:
-    """Give every node a row; every edge that closes no cycle leads to a lower row."""
+def rank_nodes(edges: Sequence[tuple[int, int]], widths: Sequence[float]) -> Ranking:
+    """Give every node a row; every edge that closes no cycle leads to a lower row.
+
+    `widths`, one for each node and gaps included, say how many leaves fit in a row.
+    """
+    count = len(widths)
     order, ins, outs = _neighbours(count, edges)
     position = [0] * count
     for at, i in enumerate(order):
         position[i] = at
     is_source = [bool(outs[i]) and not ins[i] for i in range(count)]
     longest = _longest(order, outs, {})
-    crowds = _crowds(order, outs, is_source, longest)
+    feeding: dict[int, list[int]] = {}
+    for i in order:
+        if is_source[i]:
+            first = min(longest[j] for j in outs[i])
+            feeding.setdefault(next(j for j in outs[i] if longest[j] == first), []).append(i)
+    crowds = _crowds(feeding, widths)
     if crowds:
         longest = _longest(order, outs, {i: len(rows) for i, rows in crowds.items()})
     satellite = _satellites(order, ins, outs, is_source, longest)
@@ -92,19 +102,13 @@ def _longest(order: list[int], outs: list[list[int]], steps: dict[int, int]) -> 
     return longest
 
 
-def _crowds(
-    order: list[int], outs: list[list[int]], is_source: list[bool], longest: list[int]
-) -> dict[int, list[list[int]]]:
+def _crowds(feeding: dict[int, list[int]], widths: Sequence[float]) -> dict[int, list[list[int]]]:
     """Arrange the leaves of every consumer that has very many in rows, the last one full."""
-    feeding: dict[int, list[int]] = {}
-    for i in order:
-        if is_source[i]:
-            first = min(longest[j] for j in outs[i])
-            feeding.setdefault(next(j for j in outs[i] if longest[j] == first), []).append(i)
     crowds = {}
     for consumer, members in feeding.items():
-        if len(members) >= _CROWD:
-            per_row = max(_PER_ROW, round(len(members) ** 0.5 * 0.8))
+        if len(members) >= _CROWD and sum(widths[i] for i in members) > _CROWD_WIDTH:
+            fitting = int(_GRID_WIDTH / max(widths[i] for i in members))
+            per_row = max(3, fitting, round(len(members) ** 0.5 * 0.8))
             start = len(members) % per_row or per_row
             cuts = [0, *range(start, len(members) + 1, per_row)]
             crowds[consumer] = [members[a:b] for a, b in pairwise(cuts)]

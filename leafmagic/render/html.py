@@ -81,6 +81,11 @@ def render_twin(payload: Payload, twin_id: str) -> str:
     return frame.replace('src=""', f'src="data:image/svg+xml;base64,{coded}"', 1)
 
 
+def _prose(value: object) -> str:
+    """Escape a sentence and set what stands in backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", _text(value))
+
+
 def _text(value: object) -> str:
     return escape(xml_safe(value))
 
@@ -90,7 +95,7 @@ def _twin_findings(payload: Payload) -> str:
     found = list(payload.get("findings") or ())
     parts = []
     for finding in found[:_TWIN_FINDINGS]:
-        head = f"<b>{_text(finding['severity'])}</b>: {_text(_short(finding['message'], 400))}"
+        head = f"<b>{_text(finding['severity'])}</b>: {_prose(_short(finding['message'], 400))}"
         where, code = finding_lines(finding)
         if code:
             code = [_short(line, 160) for line in code]
@@ -133,7 +138,7 @@ def _finding(finding: Mapping[str, Any]) -> str:
     fix = f"<p class='fix'><b>Fix</b> {_text(finding['fix'])}</p>" if finding.get("fix") else ""
     return (
         f"<article class='{css}'><p><b class='sev'>{_text(severity)}</b> "
-        f"{_text(finding['message'])}</p><p class='note'>{_text(where)} "
+        f"{_prose(finding['message'])}</p><p class='note'>{_text(where)} "
         f"<span class='code'>{_text(finding.get('code') or '')}</span></p>{code}{fix}</article>"
     )
 

@@ -49,8 +49,8 @@ def place_legend(items: list[Item], width: int) -> tuple[list[ET.Element], int]:
     """Return the entries and their height: states, and marks beside them if there is room."""
     states = [item for item in items if item.what == "state"]
     marks = [item for item in items if item.what != "state"]
-    column = _width(states) + _GAP
-    beside = column + _width(marks) <= width
+    column = legend_width(states) + _GAP
+    beside = column + legend_width(marks) <= width
     placed = [_entry(item, 0, at * _LINE) for at, item in enumerate(states)]
     for at, item in enumerate(marks):
         x, y = (column, at * _LINE) if beside else (0, (len(states) + at) * _LINE)
@@ -59,7 +59,8 @@ def place_legend(items: list[Item], width: int) -> tuple[list[ET.Element], int]:
     return placed, lines * _LINE
 
 
-def _width(items: list[Item]) -> int:
+def legend_width(items: list[Item]) -> int:
+    """Return the width of the entries under one another."""
     longest = max((len(item.words) for item in items), default=0)
     return _SWATCH + 10 + round(longest * _CHAR_PX)
 
@@ -89,7 +90,7 @@ def _swatch(group: ET.Element, item: Item) -> None:
         ET.SubElement(group, "path", {"class": f"e {item.key}", "d": f"M1 8H{_SWATCH + 1}"})
     elif item.what == "badge":
         css = {"grad": "bg", "hook": "bh"}[item.key]
-        wide = round(text_width(item.key, TAG_PX)) + 8
+        wide = round(textlegend_width(item.key, TAG_PX)) + 8
         box = {"x": "-2", "y": "2", "width": str(wide), "height": "12", "rx": "6"}
         ET.SubElement(group, "rect", {**box, "class": css})
         at = {"class": f"b {css}t", "x": str(wide / 2 - 2), "y": "11"}

@@ -115,6 +115,6 @@ EDGE_WORDS: dict[str, str] = {
 LABEL_PX = 14
 SUB_PX = 11
 OP_PX = 12
-TAG_PX = 9
+TAG_PX = 10
 CHAR_EM = 0.602
 """Width of a character of the monospaced fonts the boxes are set in, in em."""

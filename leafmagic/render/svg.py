@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from leafmagic.levels import elide, grad_text
 from leafmagic.render import svg_css
 from leafmagic.render.geometry import CARRIED_ROOM, crop, edge_paths, stubs_of
-from leafmagic.render.legend import legend_items, place_legend
+from leafmagic.render.legend import legend_items, legend_width, place_legend
 from leafmagic.render.payload import text_width
 from leafmagic.render.style import STATE_STYLES, TAG_PX
 from leafmagic.render.words import counts, graph_label, plural, state_of, xml_safe
@@ -22,7 +22,7 @@ MAX_BOXES = 2500
 
 _MARGIN = 26
 _HEADING = 44
-_MIN_WIDTH = 420
+_MIN_WIDTH = 370
 _MAX_SHOWN_WIDTH = 1100
 
 
@@ -70,8 +70,8 @@ def _draw(
     states = {state_of(details[node_id]) for node_id in boxes}
     carried = any(edge["carried"] for edge in drawn["edges"])
     graph_width = drawn["width"] + (CARRIED_ROOM if carried else 0)
-    width = max(graph_width + 2 * _MARGIN, _MIN_WIDTH)
     items = legend_items(payload, drawn, states)
+    width = max(graph_width, legend_width(items), _MIN_WIDTH) + 2 * _MARGIN
     note = _left_out(drawn)
     legend_top = _HEADING + drawn["height"] + 2 * _MARGIN
     legend, legend_height = place_legend(items, width - 2 * _MARGIN)

@@ -73,6 +73,7 @@ def _shapes(used: list[str]) -> str:
         rules.append(f".lm .{style.css} rect:first-of-type{{{look}}}")
         if style.border == "double":
             rules.append(f".lm .{style.css} .in{{fill:none;stroke-width:1px}}")
+            rules.append(f".lm .{style.css} .p{{stroke-width:9px}}")
         if style.strike:
             rules.append(f".lm .{style.css} .n{{text-decoration:line-through}}")
     return "".join(rules)
