@@ -90,7 +90,7 @@ def _swatch(group: ET.Element, item: Item) -> None:
         ET.SubElement(group, "path", {"class": f"e {item.key}", "d": f"M1 8H{_SWATCH + 1}"})
     elif item.what == "badge":
         css = {"grad": "bg", "hook": "bh"}[item.key]
-        wide = round(textlegend_width(item.key, TAG_PX)) + 8
+        wide = round(text_width(item.key, TAG_PX)) + 8
         box = {"x": "-2", "y": "2", "width": str(wide), "height": "12", "rx": "6"}
         ET.SubElement(group, "rect", {**box, "class": css})
         at = {"class": f"b {css}t", "x": str(wide / 2 - 2), "y": "11"}
