@@ -54,6 +54,8 @@ def unknown_kind(word: str) -> str:
 class LeafMagic(Magics):
     """Defaults for the options of ``%%autograd``."""
 
+    magics: dict[str, dict[str, Any]]
+
     mode = Enum(MODES, default_value="auto", help="What is shown.").tag(config=True)
     strict = Bool(False, help="Whether warnings fail the cell.").tag(config=True)
     ignore = List(Unicode(), help="Kinds of warnings to leave out.").tag(config=True)
@@ -71,9 +73,7 @@ class LeafMagic(Magics):
 
     def take_name(self, name: str) -> None:
         """Offer the magics under another name; only before they are registered."""
-        self.magics = {
-            kind: {name: fn} for kind in self.magics for fn in self.magics[kind].values()
-        }
+        self.magics = {kind: {name: table["autograd"]} for kind, table in self.magics.items()}
         self.name = name
 
     def owns(self, kind: str) -> bool:
@@ -230,8 +230,8 @@ class LeafMagic(Magics):
             return
         document = last.document()
         self._say(
-            f"last trace: {document['cell']['label']}, {len(document['nodes'])} nodes, "
-            f"{len(document['findings'])} findings"
+            f"last trace: {document['cell']['label']}, nodes: {len(document['nodes'])}, "
+            f"warnings: {len(document['findings'])}"
         )
 
     def _last(self) -> Any:

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import pytest
-from conftest import changes, shell_state
+from leftovers import changes, shell_state
 
 
 @pytest.fixture

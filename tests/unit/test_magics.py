@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from IPython.core.completer import provisionalcompleter
+
 from leafmagic.findings.base import Finding
 from leafmagic.magics import peel_options, tensors_of, unknown_kind
 from leafmagic.options import Options

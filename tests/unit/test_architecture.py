@@ -1,0 +1,185 @@
+"""The import table: one pipeline, one direction; and no file or function too long."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import leafmagic
+
+ROOT = Path(leafmagic.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    # Plain data and pure functions.
+    "options": (),
+    "errors": (),
+    "guard": (),
+    "events": (),
+    "functions": (),
+    "graph": (),
+    "cell": (),
+    # Where torch is watched.
+    "sites": ("cell",),
+    "autograd": ("events",),
+    "names": ("autograd", "cell", "events", "sites"),
+    "recorder": ("autograd", "events", "functions", "sites"),
+    # From events to a graph and to findings.
+    "model": ("cell", "events"),
+    "build": ("cell", "graph", "model"),
+    "findings": ("cell", "events", "findings", "model"),
+    # From a graph to a picture.
+    "ranking": (),
+    "placing": ("ranking",),
+    "layout": ("placing", "ranking"),
+    "levels": ("graph",),
+    "render": ("graph", "layout", "levels", "render"),
+    # What holds it together.
+    "recording": ("findings", "graph", "render"),
+    "tracing": (
+        "autograd",
+        "build",
+        "cell",
+        "events",
+        "findings",
+        "graph",
+        "model",
+        "names",
+        "options",
+        "recorder",
+        "recording",
+        "sites",
+    ),
+    # The notebook.
+    "screen": ("guard", "recording", "render"),
+    "cellrun": ("cell", "errors", "guard", "options", "screen", "tracing"),
+    "magics": ("cellrun", "findings", "options", "recording", "screen", "tracing"),
+    "extension": ("cellrun", "guard", "magics"),
+    "__init__": ("extension",),
+}
+"""What each room may import of leafmagic, at the top or inside a function."""
+
+OUTSIDE: dict[str, tuple[str, ...]] = {
+    "torch": ("autograd", "names", "recorder", "tracing"),
+    "IPython": ("cellrun", "extension", "magics", "render/live", "screen"),
+    "traitlets": ("magics", "render/widget"),
+    "anywidget": ("render/widget", "screen"),
+    "networkx": ("graph",),
+    "executing": ("cell",),
+    "rich": ("render/text",),
+}
+"""Who may import what is not leafmagic's own and not in the standard library."""
+
+LAZY_ONLY = {
+    ("screen", "anywidget"),
+    ("screen", "IPython"),
+    ("render/live", "IPython"),
+    ("graph", "networkx"),
+}
+"""Only inside functions: importing leafmagic must not import these."""
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, bool, int]]:
+    """Yield what is imported at run time, whether inside a function, and the line."""
+    stack: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while stack:
+        node, inside = stack.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            stack += [(child, inside) for child in node.orelse]
+            continue
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, inside, node.lineno
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, f"line {node.lineno}: imports are absolute"
+            module = node.module or ""
+            if module in ("leafmagic", "leafmagic.render", "leafmagic.findings"):
+                for alias in node.names:
+                    yield f"{module}.{alias.name}", inside, node.lineno
+            else:
+                yield module, inside, node.lineno
+        inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        stack += [(child, inside) for child in ast.iter_child_nodes(node)]
+
+
+def room_of(path: Path) -> str:
+    """Return ``"render"`` for every file of that package, else the file's own name."""
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def breaches(source: str, room: str, name: str) -> list[str]:
+    """Return what a file imports against the tables."""
+    found = []
+    for module, inside, line in imports(ast.parse(source)):
+        top, _, rest = module.partition(".")
+        if top in sys.stdlib_module_names:
+            continue
+        if top == "leafmagic":
+            target = rest.partition(".")[0]
+            if target and target in MAY_IMPORT and target not in MAY_IMPORT[room]:
+                found.append(f"{name}:{line} imports leafmagic.{target}")
+        elif name not in OUTSIDE.get(top, ()):
+            found.append(f"{name}:{line} imports {top}")
+        elif (name, top) in LAZY_ONLY and not inside:
+            found.append(f"{name}:{line} imports {top} at the top")
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(p.relative_to(ROOT)) for p in FILES])
+def test_imports_follow_the_table(path: Path) -> None:
+    room = room_of(path)
+    assert room in MAY_IMPORT, f"{room} has no row in MAY_IMPORT"
+    name = path.relative_to(ROOT).with_suffix("").as_posix()
+    assert breaches(path.read_text(), room, name) == []
+
+
+def test_no_row_without_a_file() -> None:
+    assert set(MAY_IMPORT) == {room_of(path) for path in FILES}
+
+
+@pytest.mark.parametrize(
+    ("source", "room", "name"),
+    [
+        ("import torch", "graph", "graph"),
+        ("import torch.nn as nn", "render", "render/svg"),
+        ("from torch import Tensor", "findings", "findings/base"),
+        ("def f():\n    from leafmagic import tracing", "render", "render/text"),
+        ("from leafmagic.magics import LeafMagic", "tracing", "tracing"),
+        ("import anywidget", "screen", "screen"),
+        ("import requests", "magics", "magics"),
+        ("if TYPE_CHECKING:\n    pass\nelse:\n    import torch", "events", "events"),
+    ],
+)
+def test_the_table_can_be_broken(source: str, room: str, name: str) -> None:
+    assert breaches(source, room, name)
+
+
+@pytest.mark.parametrize(
+    ("source", "room", "name"),
+    [
+        ("import json, sys", "graph", "graph"),
+        ("if TYPE_CHECKING:\n    import torch", "graph", "graph"),
+        ("def f():\n    import anywidget", "screen", "screen"),
+        ("from leafmagic import __version__", "tracing", "tracing"),
+    ],
+)
+def test_what_is_allowed_is_allowed(source: str, room: str, name: str) -> None:
+    assert breaches(source, room, name) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=[str(p.relative_to(ROOT)) for p in FILES])
+def test_no_module_over_400_lines_and_no_function_over_60(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= 400
+    long = [
+        f"{node.name}: {node.end_lineno - node.lineno + 1}"
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno is not None
+        and node.end_lineno - node.lineno + 1 > 60
+    ]
+    assert not long
