@@ -31,6 +31,14 @@ LAST_FULL_S = 30.0
 the module. So the whole is sent now and then: soon at first, then ever more rarely."""
 
 
+_HIDE_DEAD_WIDGET = (
+    "<style>.jp-OutputArea-child:not(:has(section.lm)):has(+ .jp-OutputArea-child "
+    ".lm-twin-{id}){{display:none}}</style>"
+)
+"""In a notebook that is opened without its kernel, JupyterLab writes "model not found"
+where the widget was. The twin stands right below it, and says more."""
+
+
 class DocumentSource(Protocol):
     """What is shown; `leafmagic.tracing.Trace` is one."""
 
@@ -213,8 +221,10 @@ class LiveDisplay:
 
     def _bundle(self, payload: Payload) -> Bundle:
         assert self._drawing is not None  # noqa: S101  (set by _payload)
+        twin = self._drawing.twin(payload, self.twin_id)
+        hide = _HIDE_DEAD_WIDGET.format(id=self.twin_id) if self._mode == "widget" else ""
         return {
-            "text/html": self._drawing.twin(payload, self.twin_id),
+            "text/html": hide + twin,
             "text/plain": self._drawing.text(payload),
         }
 

@@ -2,10 +2,11 @@
 // while a cell runs the kernel answers nothing, so search, zoom, levels and details are local.
 // The text of this file is stored in every saved widget state: keep it small.
 
-const SVG_NS = "http://www.w3.org/2000/svg";
 const SVG_LIMIT = 1500; // above this many boxes a canvas is drawn
 const FAR = 0.38; // below this zoom text is unreadable and is left out
 const HOME = 0.5; // a graph that only fits below this zoom is not shown whole at first
+const ZOOM = [0.0005, 6];
+const BUTTONS = 40; // the width that the zoom buttons take at the right
 const ROW_LIMIT = 400; // rows of the tensor table
 
 // r corner, w border, d dashes, i inner line, x struck-through name: as leafmagic/render/style.py
@@ -21,8 +22,8 @@ const LOOK = {
 };
 // kind of edge: dashes, words
 const EDGES = {
-  data: ["2 4", "gets no gradient"], base: ["8 3", "view of"], cut: ["5 4", "gradient stops here"],
-  carried: ["1 3", "from an earlier step"],
+  data: ["2 4", "no gradient"], base: ["8 3", "view of"], cut: ["5 4", "gradient stops"],
+  carried: ["1 3", "earlier step"],
 };
 const dashes = (kind) => (EDGES[kind] || [""])[0];
 const ICON = {
@@ -46,10 +47,17 @@ function fill(el, attrs, kids) {
   el.append(...kids.flat().filter((c) => c != null && c !== false));
   return el;
 }
-const h = (tag, attrs, ...kids) => fill(document.createElement(tag), attrs, kids);
-const s = (tag, attrs, ...kids) => fill(document.createElementNS(SVG_NS, tag), attrs, kids);
+const maker = (ns) => (spec, attrs, ...kids) => { // "div.a.b" is a div of class "lm-a lm-b"
+  const [tag, ...names] = spec.split(".");
+  const el = document.createElementNS(ns, tag);
+  if (tag === "button") el.type = tag;
+  if (names.length) el.setAttribute("class", names.map((n) => `lm-${n}`).join(" "));
+  return fill(el, attrs, kids);
+};
+const h = maker("http://www.w3.org/1999/xhtml");
+const s = maker("http://www.w3.org/2000/svg");
 const button = (label, attrs, ...kids) =>
-  h("button", { type: "button", title: label, "aria-label": label, ...attrs }, ...kids);
+  h("button", { title: label, "aria-label": label, ...attrs }, ...kids);
 const middle = (text, max) => (text.length <= max ? text : `${text.slice(0, Math.ceil(max * 0.4))}…${text.slice(-Math.floor(max * 0.55))}`);
 const elide = (text, max) => (text.length <= max ? text : text.slice(0, Math.max(1, max - 1)) + "…");
 const clamp = (v, lo, hi) => Math.min(hi, Math.max(lo, v));
@@ -61,14 +69,15 @@ function num(v) {
   const a = Math.abs(v);
   return v === 0 ? "0" : a >= 1e4 || a < 1e-2 ? v.toExponential(1).replace("e+", "e") : String(+v.toPrecision(3));
 }
-const shapeText = (n) => (n.shape ? `(${n.shape.join(", ")}${n.shape.length === 1 ? "," : ""})` : "");
+const shapeText = (n) => (n.shape && n.shape.length ? `[${n.shape.join(", ")}]` : n.dtype ? "scalar" : "");
 const short = (op) => (op || "").replace(/Backward\d*$/, "");
 const title = (n) => n.name ? (n.kind === "op" ? short(n.name) : n.name) : n.op ? short(n.op) : n.kind || "tensor";
 const where = (n) => (n.line ? `line ${n.line}` : "");
+const prose = (text) => (text || "").split("`").map((part, i) => (i % 2 ? h("code", {}, part) : part));
 const icon = (severity, size = 14) =>
   s("svg", { viewBox: "0 0 16 16", width: size, height: size, class: `lm-icon lm-${severity}`, role: "img", "aria-label": severity },
     s("path", { d: ICON[severity] || ICON.info }),
-    s("path", { class: "lm-bang", d: bang(severity) }));
+    s("path.bang", { d: bang(severity) }));
 function glyph(state) {
   const l = LOOK[state] || LOOK["non-leaf"];
   const box = (x, w, r) => s("rect", { x, y: x, width: 24 - 2 * x, height: 14 - 2 * x, rx: r, "stroke-width": w, "stroke-dasharray": l.d && (l.x ? "0.1 3.2" : "3.4 2.2") });
@@ -148,24 +157,28 @@ function prepare(level, nodes) {
       continue;
     }
     const label = e.label && !e.route && !e.carried && !to.node.source ? e.label : "";
-    const edge = { from, to, kind, label, mid: e.points || [], lane: e.route === "lane" };
+    const edge = { from, to, kind, label, mid: e.points || [], bus: e.route === "bus", lane: e.route === "bus" || e.route === "lane" };
     edges.push(edge);
     from.outs.push(edge);
     to.ins.push(edge);
   }
-  const port = (list, i, w) => (i - (list.length - 1) / 2) * Math.min(14, (w * 0.6) / Math.max(1, list.length - 1));
-  for (const b of boxes.values()) {
-    b.outs.filter((e) => e.kind).sort((p, q) => p.to.x - q.to.x).forEach((e, i, l) => { e.x1 = b.x + port(l, i, b.w); e.y1 = b.y + b.h / 2; });
-    b.ins.filter((e) => e.kind).sort((p, q) => p.from.x - q.from.x).forEach((e, i, l) => { e.x2 = b.x + port(l, i, b.w); e.y2 = b.y - b.h / 2; });
-  }
+  // An edge leaves and enters towards its other end, but well inside the box.
+  const port = (b, x) => b.x + clamp((x - b.x) * 0.22, -b.w * 0.32, b.w * 0.32);
   for (const e of edges) {
-    // An edge that does not go down (carried over, or along a row) leaves and enters at the side.
+    const { from: a, to: b, mid } = e, last = mid.length && mid[mid.length - 1][0];
+    e.y1 = a.y + a.h / 2;
+    e.y2 = b.y - b.h / 2;
+    // One that does not go down (carried over, or along a row) leaves and enters at the side.
     e.side = e.y2 < e.y1 + 6;
     if (e.side) {
-      const dir = e.to.x + 1 < e.from.x && e.to.y === e.from.y ? -1 : 1;
-      Object.assign(e, { x1: e.from.x + (dir * e.from.w) / 2, y1: e.from.y, x2: e.to.x + (dir * e.to.w) / 2, y2: e.to.y });
-      if (e.to.y === e.from.y) e.x2 = e.to.x - (dir * e.to.w) / 2;
+      e.row = a.y === b.y;
+      const dir = e.row && b.x < a.x ? -1 : 1;
+      Object.assign(e, { x1: a.x + (dir * a.w) / 2, y1: a.y, x2: b.x + ((e.row ? -dir : dir) * b.w) / 2, y2: b.y });
+      continue;
     }
+    e.x1 = e.bus ? a.x : port(a, mid.length ? mid[0][0] : b.x);
+    e.x2 = e.bus ? last : port(b, mid.length ? last : a.x);
+    if (a.node.kind !== "op" && e.x1 - a.x + a.w / 2 < a.node.state.length * 5.4 + 15) e.y1 += 6; // below the tag
   }
   let x0 = Infinity, y0 = Infinity, x1 = -Infinity, y1 = -Infinity;
   for (const b of boxes.values()) {
@@ -180,7 +193,7 @@ function prepare(level, nodes) {
 // Calls move(x, y) and curve(x1, y1, x2, y2, x, y): one walk for the SVG path and for the canvas.
 function walk(e, move, curve) {
   move(e.x1, e.y1);
-  if (e.side && e.from.y === e.to.y) {
+  if (e.row) {
     const d = (e.x2 - e.x1) / 3;
     return curve(e.x1 + d, e.y1 - 6, e.x2 - d, e.y2 - 6, e.x2, e.y2);
   }
@@ -204,7 +217,7 @@ function pathOf(e) {
   return d;
 }
 const arrowOf = (e) =>
-  e.side ? (e.from.y === e.to.y && e.x2 > e.x1 ? [-7, -3.5, -7, 3.5] : [7, -3.5, 7, 3.5]) : [-3.5, -7, 3.5, -7];
+  e.side ? (e.row && e.x2 > e.x1 ? [-7, -3.5, -7, 3.5] : [7, -3.5, 7, 3.5]) : [-3.5, -7, 3.5, -7];
 const labelAt = (e) =>
   e.side ? [Math.max(e.x1, e.x2) + 38, (e.y1 + e.y2) / 2]
     : e.mid.length ? e.mid[Math.floor(e.mid.length / 2)] : [(e.x1 + e.x2) / 2, (e.y1 + e.y2) / 2];
@@ -220,8 +233,8 @@ function face(b, marks) {
     mark: marks[b.id],
     grad: n.has_grad ? "grad" : "",
     hooks: n.hooks || 0,
-    ly: (b.sub ? -1 : 5) - (op ? 1 : 0),
-    sy: op ? 10 : 14,
+    ly: (b.sub ? -2 : 5) + (op ? -1 : 0),
+    sy: op ? 10 : 13,
   };
 }
 
@@ -229,7 +242,7 @@ function face(b, marks) {
 function svgRenderer(stage) {
   const edgeLayer = s("g"), nodeLayer = s("g");
   const cam = s("g", {}, edgeLayer, nodeLayer);
-  const svg = s("svg", { class: "lm-svg", "aria-hidden": "true" }, cam);
+  const svg = s("svg.svg", { "aria-hidden": "true" }, cam);
   stage.prepend(svg);
   const shown = new Map(), lines = new Map();
 
@@ -242,16 +255,17 @@ function svgRenderer(stage) {
     });
     const g = s("g", { class: `lm-node lm-s-${slug(n.state)}${fresh ? " lm-new" : ""}`, "data-id": b.id },
       rect(-4, "lm-ring"), rect(0, "lm-box"), l.i && rect(3, "lm-inner"),
-      s("text", { class: "lm-label", y: f.ly }, f.label),
-      f.sub && s("text", { class: "lm-sub", y: f.sy }, f.sub),
-      f.tag && s("text", { class: "lm-tag", x: x + 10, y: y + 3 }, f.tag),
-      f.stub && [s("path", { class: "lm-line", d: `M${x - 18} 0h12` }), s("path", { class: "lm-tip", d: `M${x - 7} -4v8l7 -4z` }), s("text", { class: "lm-stub", x: x - 22, y: 4 }, f.stub)]);
-    if (f.grad) g.append(s("g", { class: "lm-grad", transform: `translate(${-x - 40} ${-y - 7})` },
-      s("rect", { width: 32, height: 13, rx: 6 }), s("text", { x: 16, y: 9.6 }, f.grad)));
-    if (f.hooks) g.append(s("g", { class: "lm-hook", transform: `translate(${-x - (f.grad ? 60 : 24)} ${-y - 7})` },
-      s("circle", { cx: 7, cy: 6, r: 7.500 }), s("path", { d: HOOK })));
+      s("text.label", { y: f.ly }, f.label),
+      f.sub && s("text.sub", { y: f.sy }, f.sub),
+      f.tag && [s("path.patch", { d: `M${x + 8} ${-y}h${f.tag.length * 5.4 + 5}` }), s("text.tag", { x: x + 11, y: -y + 3 }, f.tag)],
+      f.stub && [s("path.line", { d: `M${x - 18} 0h12` }), s("path.tip", { d: `M${x - 7} -4v8l7 -4z` }), s("text.stub", { x: x - 22, y: 4 }, f.stub)]);
+    const at = -x - (f.mark ? 14 : -8);
+    if (f.grad) g.append(s("g.grad", { transform: `translate(${at - 32} ${y - 6})` },
+      s("rect", { width: 32, height: 12, rx: 6 }), s("text", { x: 16, y: 9 }, f.grad)));
+    if (f.hooks) g.append(s("g.hook", { transform: `translate(${at - (f.grad ? 52 : 16)} ${y - 6})` },
+      s("circle", { cx: 7, cy: 6, r: 7.5 }), s("path", { d: HOOK })));
     if (f.mark) g.append(s("g", { class: `lm-mark lm-${f.mark}`, transform: `translate(${-x - 10} ${y - 9})` },
-      s("path", { d: ICON[f.mark] }), s("path", { class: "lm-bang", d: bang(f.mark) })));
+      s("path", { d: ICON[f.mark] }), s("path.bang", { d: bang(f.mark) })));
     return g;
   }
   return {
@@ -284,9 +298,9 @@ function svgRenderer(stage) {
         if (!item || item.key !== key) {
           const [ax, ay, bx, by] = arrowOf(e), [lx, ly] = labelAt(e);
           const g = s("g", { class: `lm-edge lm-e-${e.kind}` },
-            s("path", { class: "lm-line", d, "stroke-dasharray": dashes(e.kind) }),
-            s("path", { class: "lm-tip", d: `M${e.x2} ${e.y2}l${ax} ${ay}L${e.x2 + bx} ${e.y2 + by}z` }),
-            e.label && s("text", { class: "lm-elabel", x: lx, y: ly + 3.5 }, elide(e.label, 30)));
+            s("path.line", { d, "stroke-dasharray": dashes(e.kind) }),
+            s("path.tip", { d: `M${e.x2} ${e.y2}l${ax} ${ay}L${e.x2 + bx} ${e.y2 + by}z` }),
+            e.label && s("text.elabel", { x: lx, y: ly + 3.5 }, elide(e.label, 30)));
           if (item) item.g.replaceWith(g);
           else edgeLayer.append(g);
           lines.set(id, (item = { g, key }));
@@ -316,7 +330,7 @@ function svgRenderer(stage) {
 
 // ---------- renderer 2: canvas, draws only what is in sight
 function canvasRenderer(stage, root) {
-  const canvas = h("canvas", { class: "lm-canvas", "aria-hidden": "true" });
+  const canvas = h("canvas.canvas", { "aria-hidden": "true" });
   stage.prepend(canvas);
   const ctx = canvas.getContext("2d");
   let geo, ui, c = { x: 0, y: 0, k: 1 }, paint, queued = 0;
@@ -381,7 +395,8 @@ function canvasRenderer(stage, root) {
       ctx.globalAlpha = ui.hits && !special ? 0.3 : 1;
       if (c.k < 0.12 && !special) { // a dot of its colour is all that can be seen
         ctx.fillStyle = colour;
-        ctx.fillRect(x, y, b.w, b.h);
+        const px = Math.max(b.w, 2 / c.k), py = Math.max(b.h, 1.5 / c.k);
+        ctx.fillRect(b.x - px / 2, b.y - py / 2, px, py);
         continue;
       }
       const box = (inset) => { ctx.beginPath(); ctx.roundRect(x + inset, y + inset, b.w - 2 * inset, b.h - 2 * inset, Math.max(0, Math.min(l.r, b.h / 2) - inset)); };
@@ -415,18 +430,19 @@ function canvasRenderer(stage, root) {
     if (l.x) ctx.fillRect(b.x - f.label.length * 4.2, b.y + f.ly - 4, f.label.length * 8.4, 1.2);
     if (f.sub) text(f.sub, b.x, b.y + f.sy, f.tag ? "11px" : "9px", paint.ink2);
     if (f.tag) {
-      ctx.lineWidth = 4; ctx.strokeStyle = paint.bg; ctx.font = `9px ${paint.code}`; ctx.textAlign = "left";
-      ctx.strokeText(f.tag, x + 10, y + 3);
-      text(f.tag, x + 10, y + 3, "9px", paint[`${slug(n.state)}-text`], "left");
+      ctx.fillStyle = paint.bg;
+      ctx.fillRect(x + 8, y + b.h - 2, f.tag.length * 5.4 + 5, 4);
+      text(f.tag, x + 11, y + b.h + 3, "9px", paint[`${slug(n.state)}-text`], "left");
     }
     if (f.stub) text(f.stub, x - 22, b.y + 4, "11px", paint.ink2, "right");
+    const at = x + b.w - (f.mark ? 14 : -8);
     if (f.grad) {
       ctx.fillStyle = paint.grad;
-      ctx.beginPath(); ctx.roundRect(x + b.w - 40, y + b.h - 7, 32, 13, 6); ctx.fill();
-      text(f.grad, x + b.w - 24, y + b.h + 2.6, "700 9px", "#000");
+      ctx.beginPath(); ctx.roundRect(at - 32, y - 6, 32, 12, 6); ctx.fill();
+      text(f.grad, at - 16, y + 3, "700 9px", "#000");
     }
     const stamp = (dx, dy, how) => { ctx.save(); ctx.translate(dx, dy); how(); ctx.restore(); };
-    if (f.hooks) stamp(x + b.w - (f.grad ? 60 : 24), y + b.h - 7, () => {
+    if (f.hooks) stamp(at - (f.grad ? 52 : 16), y - 6, () => {
       ctx.fillStyle = paint.bg; ctx.strokeStyle = paint.ink; ctx.lineWidth = 1.3;
       ctx.beginPath(); ctx.arc(7, 6, 7.5, 0, 7); ctx.fill(); ctx.stroke(); ctx.stroke(new Path2D(HOOK));
     });
@@ -454,35 +470,37 @@ function view(store, root, twin, signal) {
   const cam = { x: 0, y: 0, k: 1 };
   let nodes = new Map(), geo = prepare(null, nodes), painter = null, follow = "home", armed = false, moving = 0, queued = 0, height = 0;
 
+  const found = () => store.doc.findings || [], state = () => store.doc.status || {};
+
   // --- skeleton
-  const live = h("div", { class: "lm-sr", "aria-live": "polite" });
-  const cellName = h("span", { class: "lm-cell" });
-  const status = h("span", { class: "lm-status", role: "status" });
-  const levels = h("div", { class: "lm-seg", role: "group", "aria-label": "Level of detail" });
+  const live = h("div.sr", { "aria-live": "polite" });
+  const cellName = h("span.cell", {});
+  const status = h("span.status", { role: "status" });
+  const levels = h("div.seg", { role: "group", "aria-label": "Level of detail" });
   const search = h("input", { type: "search", class: "lm-search", placeholder: "Search  /", "aria-label": "Search by name, op or source; Enter cycles through the hits", spellcheck: "false", autocomplete: "off" });
-  const hitCount = h("span", { class: "lm-hits", "aria-live": "polite" });
-  const head = h("div", { class: "lm-head" },
-    s("svg", { class: "lm-logo", viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" },
-      s("path", { d: "M2 14C1 6 6 1.5 14.5 1.5 15 10 10.500 15 4.500 12.500z" }), s("path", { class: "lm-vein", d: "M2 14.500L10 6.500" })),
-    cellName, status, h("span", { class: "lm-gap" }), h("span", { class: "lm-find" }, search, hitCount), levels);
-  const empty = h("div", { class: "lm-empty" });
-  const tip = h("div", { class: "lm-tip-box", role: "tooltip", hidden: true });
-  const hint = h("div", { class: "lm-hint", hidden: true }, "Click the graph or hold Ctrl to zoom");
-  const legend = h("div", { class: "lm-legend", role: "group", "aria-label": "Legend" });
-  const mini = h("canvas", { class: "lm-mini", hidden: true, "aria-hidden": "true" });
-  const tools = h("div", { class: "lm-tools", role: "group", "aria-label": "Zoom" },
+  const hitCount = h("span.hits", { "aria-live": "polite" });
+  const head = h("div.head", {},
+    s("svg.logo", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" },
+      s("path", { d: "M2 14C1 6 6 1.5 14.5 1.5 15 10 10.500 15 4.500 12.500z" }), s("path.vein", { d: "M2 14.500L10 6.500" })),
+    cellName, status, h("span.gap", {}), h("span.find", {}, search, hitCount), levels);
+  const empty = h("div.empty", {});
+  const tip = h("div.tip-box", { role: "tooltip", hidden: true });
+  const hint = h("div.hint", { hidden: true }, "Click the graph or hold Ctrl to zoom");
+  const legend = h("div.legend", { role: "group", "aria-label": "Legend" });
+  const mini = h("canvas.mini", { hidden: true, "aria-hidden": "true" });
+  const tools = h("div.tools", { role: "group", "aria-label": "Zoom" },
     button("Zoom in (+)", { onclick: () => zoom(1.35) }, "+"),
     button("Zoom out (-)", { onclick: () => zoom(1 / 1.35) }, "−"),
     button("Fit the whole graph (f)", { onclick: () => fitAll() },
       s("svg", { viewBox: "0 0 16 16", width: 13, height: 13, "aria-hidden": "true" }, s("path", { d: "M1.500 5.500v-4h4M10.500 1.500h4v4M14.500 10.500v4h-4M5.500 14.500h-4v-4" }))));
-  const stage = h("div", { class: "lm-stage", tabindex: 0, role: "application", "aria-roledescription": "graph", "aria-describedby": `${uid}-help` }, empty, hint, tip);
-  const tabs = h("div", { class: "lm-tabs", role: "tablist", "aria-label": "Lists" });
-  const panel = h("div", { class: "lm-panel", role: "tabpanel", tabindex: 0, id: `${uid}-panel` });
-  const foot = h("div", { class: "lm-foot" });
-  const notes = h("div", { class: "lm-notes", role: "note", hidden: true });
-  const body = h("div", { class: "lm-body" }, h("div", { class: "lm-left" }, h("div", { class: "lm-wrap" }, stage, tools, mini), legend), h("div", { class: "lm-side" }, tabs, panel));
+  const stage = h("div.stage", { tabindex: 0, role: "application", "aria-roledescription": "graph", "aria-describedby": `${uid}-help` }, empty, hint, tip);
+  const tabs = h("div.tabs", { role: "tablist", "aria-label": "Lists" });
+  const panel = h("div.panel", { role: "tabpanel", tabindex: 0, id: `${uid}-panel` });
+  const foot = h("div.foot", {});
+  const notes = h("div.notes", { role: "note", hidden: true });
+  const body = h("div.body", {}, h("div.left", {}, h("div.wrap", {}, stage, tools, mini), legend), h("div.side", {}, tabs, panel));
   root.append(h("style", {}, twin && `.lm-twin-${twin}{display:none!important}.jp-OutputArea-child:has(.lm-twin-${twin}){display:none!important}`), head, notes, body, foot, live,
-    h("div", { class: "lm-sr", id: `${uid}-help` }, "Arrow keys move along the edges, Enter opens the details, Escape closes them, plus and minus zoom, f fits, slash searches."));
+    h("div.sr", { id: `${uid}-help` }, "Arrow keys move along the edges, Enter opens the details, Escape closes them, plus and minus zoom, f fits, slash searches."));
 
   // --- camera
   function setCam(x, y, k) {
@@ -528,44 +546,45 @@ function view(store, root, twin, signal) {
     };
     moving = requestAnimationFrame(step);
   }
+  // Puts a point in the middle, but shows no emptiness beyond the edges of a large graph.
+  function centre(x, y, k, smooth) {
+    const W = stage.clientWidth - BUTTONS, H = stage.clientHeight;
+    const keep = (v, lo, hi, half) => (hi - lo < 2 * half ? (lo + hi) / 2 : clamp(v, lo + half, hi - half));
+    glide(W / 2 - keep(x, geo.x0, geo.x1, (W / 2 - 20) / k) * k, H / 2 - keep(y, geo.y0, geo.y1, (H / 2 - 24) / k) * k, k, smooth);
+  }
   // Where a tall graph would shrink to a thread, the view starts at its readable end, the result.
   function fit(smooth) {
-    const W = stage.clientWidth, H = stage.clientHeight, w = geo.x1 - geo.x0, t = geo.y1 - geo.y0;
+    const W = stage.clientWidth, H = stage.clientHeight, wide = (W - BUTTONS - 40) / (geo.x1 - geo.x0);
     if (!geo.list.length || !W || !H) return;
-    let k = clamp(Math.min((W - 40) / w, (H - 44) / t), 0.002, 1.1), cx = (geo.x0 + geo.x1) / 2, cy = (geo.y0 + geo.y1) / 2;
-    if (follow === "home" && k < HOME) {
-      k = clamp((W - 40) / w, HOME, 0.8);
-      const last = geo.list.reduce((a, b) => (b.y > a.y ? b : a));
-      if (w * k > W - 40) cx = clamp(last.x, geo.x0 + (W / 2 - 20) / k, geo.x1 - (W / 2 - 20) / k);
-      if (t * k > H - 44) cy = geo.y1 - (H / 2 - 24) / k;
-    }
-    glide(W / 2 - cx * k, H / 2 - cy * k, k, smooth);
+    const k = clamp(Math.min(wide, (H - 48) / (geo.y1 - geo.y0)), ZOOM[0], 1.1);
+    if (follow === "fit" || k >= HOME) return centre((geo.x0 + geo.x1) / 2, (geo.y0 + geo.y1) / 2, k, smooth);
+    centre(geo.list.reduce((a, b) => (b.y > a.y ? b : a)).x, geo.y1, clamp(wide, HOME, 0.8), smooth);
   }
   function fitAll() { follow = "fit"; fit(true); }
   function zoom(factor, px = stage.clientWidth / 2, py = stage.clientHeight / 2) {
     cancelAnimationFrame(moving);
     follow = null;
-    const k = clamp(cam.k * factor, 0.004, 6), f = k / cam.k;
+    const k = clamp(cam.k * factor, ...ZOOM), f = k / cam.k;
     setCam(px - (px - cam.x) * f, py - (py - cam.y) * f, k);
   }
   function reveal(id) {
-    const b = geo.boxes.get(id), W = stage.clientWidth, H = stage.clientHeight;
+    const b = geo.boxes.get(id), k = Math.max(cam.k, HOME);
     if (!b) return;
-    const k = Math.max(cam.k, 0.55), x = b.x * k + cam.x, y = b.y * k + cam.y;
-    if (k === cam.k && x > 70 && x < W - 70 && y > 40 && y < H - 50) return;
+    const x = b.x * k + cam.x, y = b.y * k + cam.y;
+    if (k === cam.k && x > 50 && x < stage.clientWidth - 70 && y > 24 && y < stage.clientHeight - 24) return;
     follow = null;
-    glide(W / 2 - b.x * k, H / 2 - b.y * k, k, true);
+    centre(b.x, b.y, k, true);
   }
 
   // --- selection, search
   function describe(n) {
-    const found = (store.doc.findings || []).filter((f) => f.node === n.id).length;
-    return [title(n), n.state, shapeText(n), where(n), n.has_grad && `grad ${num(n.grad_norm)}`, found && plural(found, "warning")].filter(Boolean).join(", ");
+    const hits = found().filter((f) => f.node === n.id).length;
+    return [title(n), n.state, shapeText(n), where(n), n.has_grad && `grad ${num(n.grad_norm)}`, hits && plural(hits, "warning")].filter(Boolean).join(", ");
   }
   function select(id, { show = true, open = false, say = true } = {}) {
     ui.sel = id;
     if (id && open) { ui.tab = "node"; ui.chosen = true; }
-    else if (!id && ui.tab === "node") ui.tab = (store.doc.findings || []).length ? "warnings" : "tensors";
+    else if (!id && ui.tab === "node") ui.tab = found().length ? "warnings" : "tensors";
     if (painter) painter.mark(ui);
     if (id && show) reveal(id);
     if (id && say && nodes.get(id)) live.textContent = describe(nodes.get(id));
@@ -603,7 +622,7 @@ function view(store, root, twin, signal) {
 
   // --- side panel
   const link = (id, text) => nodes.get(id)
-    ? h("button", { type: "button", class: "lm-link", onclick: () => { toLevelOf(id); select(id, { open: true }); } }, text || title(nodes.get(id)))
+    ? h("button", { class: "lm-link", onclick: () => { toLevelOf(id); select(id, { open: true }); } }, text || title(nodes.get(id)))
     : text || "";
   function toLevelOf(id) {
     if (geo.boxes.has(id)) return;
@@ -614,7 +633,7 @@ function view(store, root, twin, signal) {
     const b = button("Copy the fix", { class: "lm-copy", onclick: async () => {
       try { await navigator.clipboard.writeText(text); }
       catch { // no permission, or not a secure context
-        const t = h("textarea", { class: "lm-sr" }, text);
+        const t = h("textarea.sr", {}, text);
         root.append(t); t.select(); document.execCommand("copy"); t.remove(); b.focus();
       }
       b.textContent = "copied";
@@ -627,54 +646,54 @@ function view(store, root, twin, signal) {
     if (!text) return null;
     const a = f.column, z = f.end_column == null ? text.length : f.end_column;
     const parts = a == null || a >= text.length ? [text.trim()] : [text.slice(0, a).trimStart(), h("u", {}, text.slice(a, Math.max(z, a + 1))), text.slice(Math.max(z, a + 1)).trimEnd()];
-    return h("pre", { class: "lm-code" }, h("span", { class: "lm-no", title: f.cell || "" }, f.line ?? ""), h("code", {}, ...parts));
+    return h("pre.code", {}, h("span.no", { title: f.cell || "" }, f.line ?? ""), h("code", {}, ...parts));
   }
   function warningItem(f) {
     return h("li", { class: `lm-warn lm-w-${f.severity}${ui.sel && f.node === ui.sel ? " lm-cur" : ""}` },
-      h("div", { class: "lm-wtop" }, icon(f.severity),
-        h("span", { class: "lm-kind" }, (f.kind || f.severity).replaceAll("-", " ").replaceAll("_", " ")),
-        f.count > 1 && h("span", { class: "lm-count", title: `happened ${f.count} times` }, `× ${f.count.toLocaleString("en")}`),
-        h("span", { class: "lm-gap" }),
-        f.node && nodes.get(f.node) && h("button", { type: "button", class: "lm-link lm-goto", "aria-label": `Show ${f.variable || title(nodes.get(f.node))} on the graph`,
+      h("div.wtop", {}, icon(f.severity),
+        h("span.kind", {}, (f.kind || f.severity).replaceAll("-", " ").replaceAll("_", " ")),
+        f.count > 1 && h("span.count", { title: `happened ${f.count} times` }, `× ${f.count.toLocaleString("en")}`),
+        h("span.gap", {}),
+        f.node && nodes.get(f.node) && h("button", { class: "lm-link lm-goto", "aria-label": `Show ${f.variable || title(nodes.get(f.node))} on the graph`,
           onclick: () => { toLevelOf(f.node); select(f.node); } }, f.variable || title(nodes.get(f.node)))),
-      h("p", { class: "lm-msg" }, f.message), codeLine(f),
-      f.symptom_line && f.symptom_line !== f.line ? h("p", { class: "lm-symptom" }, `shows at line ${f.symptom_line}`) : null,
-      f.fix && h("div", { class: "lm-fix" }, h("span", { class: "lm-fixlabel" }, "fix"), h("code", {}, f.fix), copyButton(f.fix)),
-      f.code && h("span", { class: "lm-id" }, f.code));
+      h("p.msg", {}, prose(f.message)), codeLine(f),
+      f.symptom_line && f.symptom_line !== f.line ? h("p.symptom", {}, `shows at line ${f.symptom_line}`) : null,
+      f.fix && h("div.fix", {}, h("span.fixlabel", {}, "fix"), h("code", {}, f.fix), copyButton(f.fix)),
+      f.code && h("span.id", {}, f.code));
   }
   function warningsPanel() {
-    const found = store.doc.findings || [];
-    if (!found.length) return [h("p", { class: "lm-none" }, (store.doc.status || {}).running ? "No warnings so far." : "No warnings.")];
+    const all = found();
+    if (!all.length) return [h("p.none", {}, state().running ? "No warnings so far." : "No warnings.")];
     const rank = { error: 0, warning: 1, info: 2 };
-    return [h("ul", { class: "lm-warns" }, [...found].sort((a, b) => (rank[a.severity] ?? 3) - (rank[b.severity] ?? 3)).map(warningItem))];
+    return [h("ul.warns", {}, [...all].sort((a, b) => (rank[a.severity] ?? 3) - (rank[b.severity] ?? 3)).map(warningItem))];
   }
-  const COLUMNS = [["name", (n) => title(n).toLowerCase()], ["shape", (n) => (n.shape || []).reduce((a, b) => a * b, 1)], ["grad", (n) => (n.has_grad ? +(n.grad_norm ?? 0) : -1)], ["ver", (n) => n.version || 0], ["line", (n) => n.line || 0]];
+  const COLUMNS = [["name", (n) => title(n).toLowerCase()], ["shape", (n) => (n.shape || []).reduce((a, b) => a * b, 1)], ["grad", (n) => (n.has_grad ? +(n.grad_norm ?? 0) : -1)], ["line", (n) => n.line || 0]];
   function tensorsPanel() {
     let list = [...nodes.values()].filter((n) => n.kind === "tensor" && (n.name || geo.boxes.has(n.id)));
     if (ui.hits) list = list.filter((n) => ui.hits.has(n.id));
     const [by, dir] = ui.sort, col = COLUMNS.find((c) => c[0] === by);
     if (col) list.sort((a, b) => { const p = col[1](a), q = col[1](b); return (p < q ? -1 : p > q ? 1 : 0) * dir; });
-    if (!list.length) return [h("p", { class: "lm-none" }, ui.hits ? "No tensor matches." : "No tensors yet.")];
+    if (!list.length) return [h("p.none", {}, ui.hits ? "No tensor matches." : "No tensors yet.")];
     const rows = list.slice(0, ROW_LIMIT).map((n) => h("tr", { class: n.id === ui.sel ? "lm-cur" : "", "data-row": n.id, onclick: () => { toLevelOf(n.id); select(n.id); } },
       h("td", {}, glyph(n.state)),
-      h("td", { title: `${n.name || title(n)}: ${n.state}` }, h("button", { type: "button", class: `lm-link${n.state === "dead name" ? " lm-dead" : ""}` }, middle(n.name || `(${title(n)})`, 22))),
-      h("td", {}, shapeText(n)), h("td", { class: "lm-r" }, n.has_grad ? h("b", { class: "lm-gpill" }, num(n.grad_norm) || "yes") : "–"),
-      h("td", { class: "lm-r" }, n.version || 0), h("td", { class: "lm-r" }, n.line ?? "")));
-    return [h("table", { class: "lm-table" },
-      h("thead", {}, h("tr", {}, h("th", {}, h("span", { class: "lm-sr" }, "state")), COLUMNS.map(([name]) =>
+      h("td", { title: `${n.name || title(n)}: ${n.state}` }, h("button", { class: `lm-link${n.state === "dead name" ? " lm-dead" : ""}` }, middle(n.name || `(${title(n)})`, 19))),
+      h("td", {}, shapeText(n)), h("td.r", {}, n.has_grad ? h("b.gpill", {}, num(n.grad_norm) || "yes") : "–"),
+      h("td.r", {}, n.line ?? "")));
+    return [h("table.table", {},
+      h("thead", {}, h("tr", {}, h("th", {}, h("span.sr", {}, "state")), COLUMNS.map(([name]) =>
         h("th", { "aria-sort": name === by ? (dir > 0 ? "ascending" : "descending") : "none", class: name === "name" || name === "shape" ? "" : "lm-r" },
-          h("button", { type: "button", "data-sort": name, onclick: () => { ui.sort = [name, name === by ? -dir : name === "grad" ? -1 : 1]; renderSide(); } }, name, name === by ? (dir > 0 ? " ▴" : " ▾") : ""))))),
+          h("button", { "data-sort": name, onclick: () => { ui.sort = [name, name === by ? -dir : name === "grad" ? -1 : 1]; renderSide(); } }, name, name === by ? (dir > 0 ? " ▴" : " ▾") : ""))))),
       h("tbody", {}, rows)),
-      list.length > ROW_LIMIT && h("p", { class: "lm-none" }, `and ${(list.length - ROW_LIMIT).toLocaleString("en")} more: search to narrow the list`)];
+      list.length > ROW_LIMIT && h("p.none", {}, `and ${(list.length - ROW_LIMIT).toLocaleString("en")} more: search to narrow the list`)];
   }
   function nodePanel() {
     const n = nodes.get(ui.sel);
-    if (!n) return [h("p", { class: "lm-none" }, "Select a node: click it, or use the arrow keys on the graph.")];
+    if (!n) return [h("p.none", {}, "Select a node: click it, or use the arrow keys on the graph.")];
     const rows = [], row = (name, ...v) => { if (v.flat().some((x) => x !== "" && x != null && x !== false)) rows.push(h("dt", {}, name), h("dd", {}, ...v)); };
     const tensor = n.kind === "tensor";
     row("names", (n.names || []).map((b) => h("span", { class: `lm-chip${b.current ? "" : " lm-dead"}`, title: b.current ? "" : "points elsewhere now" }, b.name, h("i", {}, b.line ? ` line ${b.line}` : ""))));
     row("op", n.op && n.op !== title(n) ? n.op : "", !tensor && n.name !== title(n) ? ` ${n.name}` : "");
-    row("source", n.source && h("code", { class: "lm-src" }, n.source));
+    row("source", n.source && h("code.src", {}, n.source));
     row("made at", [n.cell, n.line && (n.end_line && n.end_line !== n.line ? `lines ${n.line}–${n.end_line}` : `line ${n.line}`)].filter(Boolean).join(", "));
     row("ran", n.count > 1 ? `× ${n.count.toLocaleString("en")}` : "");
     row("module", n.module !== n.name && n.module);
@@ -682,17 +701,17 @@ function view(store, root, twin, signal) {
     if (tensor) {
       row("flags", ["is_leaf", "requires_grad", "retains_grad"].map((f) => h("span", { class: `lm-chip ${n[f] ? "lm-yes" : "lm-no2"}`, "aria-label": `${f}: ${n[f] ? "True" : "False"}` }, f, n[f] ? " ✓" : " –")));
       row("version", String(n.version || 0), (n.writes || []).length ? ` written in place at line${n.writes.length > 1 ? "s" : ""} ${n.writes.join(", ")}` : "");
-      row(".grad", n.has_grad ? [h("b", { class: "lm-gpill" }, n.grad_norm == null ? "filled" : `norm ${num(n.grad_norm)}`), n.grad_preview && h("pre", { class: "lm-vals" }, n.grad_preview)] : "None");
-      row("values", n.preview && h("pre", { class: "lm-vals" }, n.preview));
+      row(".grad", n.has_grad ? [h("b.gpill", {}, n.grad_norm == null ? "filled" : `norm ${num(n.grad_norm)}`), n.grad_preview && h("pre.vals", {}, n.grad_preview)] : "None");
+      row("values", n.preview && h("pre.vals", {}, n.preview));
       row("view of", n.base && link(n.base));
     }
     row("hooks", n.hooks ? String(n.hooks) : "");
     const b = geo.boxes.get(n.id), links = (list) => [...new Set(list.map((q) => q.id))].slice(0, 12).map((id) => link(id));
     if (b) { row("from", links(b.ins.map((e) => e.from))); row("used by", links(b.outs.map((e) => e.to))); }
-    const found = (store.doc.findings || []).filter((f) => f.node === n.id);
-    return [h("div", { class: "lm-ntop" }, glyph(n.state), h("strong", { class: n.state === "dead name" ? "lm-dead" : "" }, title(n)), h("span", { class: "lm-gap" }),
+    const hits = found().filter((f) => f.node === n.id);
+    return [h("div.ntop", {}, glyph(n.state), h("strong", { class: n.state === "dead name" ? "lm-dead" : "" }, title(n)), h("span.gap", {}),
       button("Close (Esc)", { class: "lm-close", onclick: close }, "×")),
-      h("p", { class: "lm-state" }, look(n).t), found.length ? h("ul", { class: "lm-warns" }, found.map(warningItem)) : null, h("dl", { class: "lm-dl" }, rows)];
+      h("p.state", {}, look(n).t), hits.length ? h("ul.warns", {}, hits.map(warningItem)) : null, h("dl.dl", {}, rows)];
   }
   function close() {
     select(null);
@@ -701,14 +720,14 @@ function view(store, root, twin, signal) {
   const PANELS = { warnings: warningsPanel, tensors: tensorsPanel, node: nodePanel };
   let sideKey = "";
   function renderSide() {
-    const found = store.doc.findings || [], worst = found.some((f) => f.severity === "error") ? "error" : found.some((f) => f.severity === "warning") ? "warning" : "info";
-    const items = [["warnings", "Warnings", found.length], ["tensors", "Tensors", [...nodes.values()].filter((n) => n.kind === "tensor" && (n.name || geo.boxes.has(n.id))).length], ["node", "Details", null]];
+    const all = found(), worst = all.some((f) => f.severity === "error") ? "error" : all.some((f) => f.severity === "warning") ? "warning" : "info";
+    const items = [["warnings", "Warnings", all.length], ["tensors", "Tensors", [...nodes.values()].filter((n) => n.kind === "tensor" && (n.name || geo.boxes.has(n.id))).length], ["node", "Details", null]];
     const focusKey = root.contains(document.activeElement) && document.activeElement.closest("[data-tab],[data-sort],[data-row]");
     const again = focusKey && ["tab", "sort", "row"].map((k) => focusKey.dataset[k] && `[data-${k}="${CSS.escape(focusKey.dataset[k])}"]`).find(Boolean);
     tabs.replaceChildren(...items.map(([id, label, n]) => h("button", {
-      type: "button", role: "tab", "data-tab": id, "aria-selected": String(ui.tab === id), "aria-controls": panel.id, tabindex: ui.tab === id ? 0 : -1,
+      role: "tab", "data-tab": id, "aria-selected": String(ui.tab === id), "aria-controls": panel.id, tabindex: ui.tab === id ? 0 : -1,
       onclick: () => { ui.tab = id; ui.chosen = true; renderSide(); },
-    }, id === "warnings" && n ? icon(worst, 12) : null, label, n == null ? null : h("span", { class: "lm-num" }, n.toLocaleString("en")))));
+    }, id === "warnings" && n ? icon(worst, 12) : null, label, n == null ? null : h("span.num", {}, n.toLocaleString("en")))));
     const key = ui.tab + (ui.tab === "node" ? ui.sel : ""), top = key === sideKey ? panel.scrollTop : 0;
     sideKey = key;
     panel.setAttribute("aria-label", ui.tab);
@@ -722,7 +741,7 @@ function view(store, root, twin, signal) {
 
   // --- header, legend, footer
   function renderHead() {
-    const st = store.doc.status || {}, label = (store.doc.cell || {}).label || "Cell";
+    const st = state(), label = (store.doc.cell || {}).label || "Cell";
     cellName.textContent = label;
     root.setAttribute("aria-label", `Autograd graph of ${label}`);
     stage.setAttribute("aria-label", `Autograd graph of ${label}: ${plural(geo.list.length, "box").replace("boxs", "boxes")}`);
@@ -731,7 +750,7 @@ function view(store, root, twin, signal) {
     const word = st.error ? "stopped" : st.running ? "running" : "done";
     const text = [word, st.steps ? plural(st.steps, "step") : "", seconds((st.duration_s || 0) + ago)].filter(Boolean).join(" · ");
     status.className = `lm-status lm-st-${word}`;
-    if (status.textContent !== text + (st.error ? st.error : "")) status.replaceChildren(h("i", { class: "lm-dot" }), text, st.error ? h("span", { class: "lm-err", title: st.error }, st.error) : "");
+    if (status.textContent !== text + (st.error ? st.error : "")) status.replaceChildren(h("i.dot", {}), text, st.error ? h("span.err", { title: st.error }, st.error) : "");
     const names = Object.keys(store.doc.levels || {});
     if (levels.childElementCount !== names.length) levels.replaceChildren(...names.map((name) => button(name === "names" ? "One box per named tensor" : "Every autograd node", { "data-level": name, "aria-label": null, onclick: () => setLevel(name) }, name)));
     for (const b of levels.children) b.setAttribute("aria-pressed", String(b.dataset.level === ui.level));
@@ -742,7 +761,7 @@ function view(store, root, twin, signal) {
     notes.replaceChildren(...lines.map((t) => h("div", {}, t)));
   }
   function renderFoot() {
-    const st = store.doc.status || {};
+    const st = state();
     let tensors = 0, leaves = 0, ops = 0;
     for (const n of nodes.values()) {
       if (n.kind === "op") ops++;
@@ -750,23 +769,23 @@ function view(store, root, twin, signal) {
     }
     const share = st.duration_s ? (100 * (st.overhead_s || 0)) / st.duration_s : 0;
     foot.replaceChildren(...[plural(ops, "autograd node"), plural(tensors, "tensor"), `${leaves.toLocaleString("en")} ${leaves === 1 ? "leaf" : "leaves"}`].map((t) => h("span", {}, t)),
-      h("span", { class: "lm-gap" }),
+      h("span.gap", {}),
       st.duration_s ? h("span", { title: `leafmagic used ${seconds(st.overhead_s || 0)} of ${seconds(st.duration_s)}` }, `${seconds(st.duration_s)}, of it leafmagic ${share < 0.1 ? "< 0.1" : share.toFixed(share < 9.95 ? 1 : 0)} %`) : "");
   }
   function renderLegend() {
     const has = new Set(geo.list.map((b) => b.node.state)), kinds = new Set(geo.edges.map((e) => e.kind));
     const states = Object.keys(LOOK).filter((k) => ui.all || has.has(k));
-    const sample = (kind) => s("svg", { class: `lm-glyph lm-edge lm-e-${kind}`, width: 24, height: 14, "aria-hidden": "true" }, s("path", { class: "lm-line", d: "M1 7h22", "stroke-dasharray": dashes(kind) }));
+    const sample = (kind) => s("svg", { class: `lm-glyph lm-edge lm-e-${kind}`, width: 24, height: 14, "aria-hidden": "true" }, s("path.line", { d: "M1 7h22", "stroke-dasharray": dashes(kind) }));
     const any = (f) => geo.list.some((b) => f(b.node));
     const badge = (test, el, text) => (ui.all || test ? h("li", {}, el, text) : null);
     legend.classList.toggle("lm-all", ui.all);
     legend.replaceChildren(h("ul", {},
       states.map((k) => h("li", { title: LOOK[k].t }, glyph(k), !ui.all || LOOK[k].t.startsWith(k) ? (ui.all ? LOOK[k].t : k) : `${k}: ${LOOK[k].t}`)),
       Object.keys(EDGES).filter((k) => ui.all || kinds.has(k)).map((k) => h("li", {}, sample(k), EDGES[k][1])),
-      badge(any((n) => n.has_grad), h("b", { class: "lm-gpill" }, "grad"), ".grad is filled"),
-      badge(any((n) => n.hooks), s("svg", { class: "lm-hook lm-glyph", width: 16, height: 14, viewBox: "-1 -2 16 16" }, s("circle", { cx: 7, cy: 6, r: 7 }), s("path", { d: HOOK })), "has a tensor hook"),
+      badge(any((n) => n.has_grad), h("b.gpill", {}, "grad"), ".grad filled"),
+      badge(any((n) => n.hooks), s("svg.hook.glyph", { width: 16, height: 14, viewBox: "-1 -2 16 16" }, s("circle", { cx: 7, cy: 6, r: 7 }), s("path", { d: HOOK })), "hook"),
       ui.all && Object.keys(ICON).map((k) => h("li", {}, icon(k), k))),
-      h("button", { type: "button", class: "lm-link", "aria-expanded": String(ui.all), onclick: () => { ui.all = !ui.all; renderLegend(); legend.querySelector("button").focus(); } }, ui.all ? "only what is shown" : "all marks"));
+      h("button", { class: "lm-link", "aria-expanded": String(ui.all), onclick: () => { ui.all = !ui.all; renderLegend(); legend.querySelector("button").focus(); } }, ui.all ? "only what is shown" : "all marks"));
   }
   function setLevel(name) {
     if (ui.level === name) return;
@@ -843,14 +862,14 @@ function view(store, root, twin, signal) {
   function showTip(e, b) {
     tip.hidden = !b;
     if (!b) return;
-    const n = b.node, found = (store.doc.findings || []).filter((f) => f.node === n.id);
+    const n = b.node, hits = found().filter((f) => f.node === n.id);
     const line = (cls, t) => t && h("div", { class: cls }, t);
     tip.replaceChildren(...[
-      h("div", { class: "lm-ttop" }, glyph(n.state), h("strong", {}, title(n)), h("span", {}, n.state === "op" ? "autograd node" : n.state)),
+      h("div.ttop", {}, glyph(n.state), h("strong", {}, title(n)), h("span", {}, n.state === "op" ? "autograd node" : n.state)),
       line("lm-tcode", n.source), line("", [shapeText(n), (n.dtype || "").replace("torch.", ""), n.device !== "cpu" && n.device, where(n)].filter(Boolean).join(" · ")),
       line("", n.has_grad ? `.grad norm ${num(n.grad_norm) || "not measured"}` : ""), line("", n.version ? `version ${n.version}` : ""),
       line("", n.hooks ? plural(n.hooks, "hook") : ""), line("", n.count > 1 ? `ran × ${n.count}` : ""),
-      ...found.map((f) => h("div", { class: "lm-tw" }, icon(f.severity, 12), elide(f.message || "", 160)))].filter(Boolean));
+      ...hits.map((f) => h("div.tw", {}, icon(f.severity, 12), h("span", {}, prose(elide(f.message || "", 200)))))].filter(Boolean));
     const [px, py] = at(e), W = stage.clientWidth, H = stage.clientHeight;
     tip.style.left = `${clamp(px + 14, 4, Math.max(4, W - tip.offsetWidth - 6))}px`;
     tip.style.top = `${py + 18 + tip.offsetHeight > H ? Math.max(4, py - tip.offsetHeight - 12) : py + 18}px`;
@@ -920,6 +939,7 @@ function view(store, root, twin, signal) {
   listen(stage, "keydown", (e) => {
     if (e.ctrlKey || e.metaKey || e.altKey) return;
     const key = e.key;
+    tip.hidden = true;
     if (key.startsWith("Arrow")) arrow(key);
     else if (key === "Enter") { if (!ui.sel) arrow("ArrowDown"); select(ui.sel, { open: true }); panel.focus({ preventScroll: true }); }
     else if (key === "Escape") { setArmed(false); if (ui.sel) select(null); else if (search.value) { search.value = ""; runSearch(); } }
@@ -963,7 +983,7 @@ function view(store, root, twin, signal) {
   sizes.observe(stage); sizes.observe(root);
   const themes = new MutationObserver(() => { miniKey = null; if (painter) painter.update(geo, ui); drawMini(); });
   themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name", "data-jp-theme-light", "class"] });
-  const clock = setInterval(() => { if ((store.doc.status || {}).running && store.got) renderHead(); }, 250);
+  const clock = setInterval(() => { if (state().running && store.got) renderHead(); }, 250);
   store.views.add(onData);
   signal.addEventListener("abort", () => {
     store.views.delete(onData);
