@@ -158,7 +158,7 @@ def _lay_out_part(
     chains = {
         e: layers.add_edge(a, b, bend=plan.get(e) == "bend")
         for e, (a, b) in enumerate(pairs)
-        if plan.get(e) in (None, "bend")
+        if plan.get(e) in (None, "bend") and layers.rank[a] < layers.rank[b]
     }
     place_layers(layers)
     left = min(x - room for x, room in zip(layers.x, layers.left, strict=True))
@@ -247,10 +247,8 @@ def _plan_long_edges(ranking: Ranking, pairs: Sequence[tuple[int, int]]) -> _Pla
         a, b = pairs[e]
         if ranking.home[a] == b and b in ranking.crowds and ranking.is_source[a]:
             plan[e] = "bus"
-        elif span == 1:
-            continue
-        elif span < 1:
-            plan[e] = "lane"  # it closes a cycle
+        elif span <= 1:
+            continue  # below 1 it closes a cycle and runs back up
         elif a in long_of and (span > _LEAF_SPAN or long_of[a] > _LEAF_LONG_EDGES):
             plan[e] = "stub"
         elif span > _MAX_SPAN or bends + span > budget:

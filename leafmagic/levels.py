@@ -98,7 +98,7 @@ def short_op(node: NodeDict) -> str:
 def op_title(node: NodeDict) -> str:
     """Return an autograd node's name without its suffix: ``"Mul"`` for MulBackward0."""
     name = str(node.get("name") or node.get("op") or "op").rsplit("::", 1)[-1]
-    return re.sub(r"Backward\d*$", "", name) or name
+    return re.sub(r"Backwards?\d*$", "", name) or name
 
 
 def shape_text(node: NodeDict) -> str:

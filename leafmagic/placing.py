@@ -6,10 +6,8 @@ from itertools import pairwise
 
 from leafmagic.ranking import Ranking
 
-_SWEEPS = 1
-_PATH_SWEEPS = 2
 _LONG = 24
-_STRAIGHTENINGS = 4
+_STRAIGHTENINGS = 3
 _LEANING = 1
 _DUMMY_HALF = -5.0  # lines of a bundle may run closer than boxes
 _SATELLITE_WEIGHT = 0.02
@@ -83,17 +81,15 @@ def place_layers(layers: Layers) -> None:
     down, up = range(len(layers.rows)), range(len(layers.rows) - 1, -1, -1)
     for row in down:
         placer.place(row, placer.data_ins, fresh=True, rough=True)
-    for _ in range(_SWEEPS):
-        for row in up:
-            placer.place(row, layers.outs, rough=True)
-        for row in down:
-            placer.place(row, placer.data_ins, rough=True)
+    for row in up:
+        placer.place(row, layers.outs, rough=True)
+    for row in down:
+        placer.place(row, placer.data_ins, rough=True)
     paths = placer.find_paths()
-    for _ in range(_PATH_SWEEPS):
-        for row in up:
-            placer.place(row, placer.path_outs)
-        for row in down:
-            placer.place(row, placer.path_ins)
+    for row in up:
+        placer.place(row, placer.path_outs)
+    for row in down:
+        placer.place(row, placer.path_ins)
     del layers.x[len(layers.rank) :]
     placer.straighten(paths)
     placer.settle_satellites()

@@ -19,7 +19,7 @@ def edge_paths(edge: Drawn, upper: Drawn, lower: Drawn, tag: int = 0) -> tuple[s
 
     `tag` is how far from the left a word stands on the lower border of `upper`.
     """
-    if edge["carried"]:
+    if runs_back(edge, upper, lower):
         return _loop(upper, lower)
     points = [tuple(point) for point in edge.get("points") or ()]
     first = points[0] if points else (lower["x"], 0)
@@ -43,6 +43,11 @@ def edge_paths(edge: Drawn, upper: Drawn, lower: Drawn, tag: int = 0) -> tuple[s
     return "".join(path), head
 
 
+def runs_back(edge: Drawn, upper: Drawn, lower: Drawn) -> bool:
+    """Whether an edge comes from an earlier step, or closes a cycle."""
+    return bool(edge["carried"]) or upper["y"] >= lower["y"]
+
+
 def _port(box: Drawn, towards: int) -> int:
     """Return where an edge leaves a box: towards its other end, but well inside."""
     x, reach = int(box["x"]), int(box["w"] * _PORT_REACH)
@@ -56,7 +61,7 @@ def _polyline(stops: list[tuple[int, int]]) -> str:
 
 
 def _loop(upper: Drawn, lower: Drawn) -> tuple[str, str]:
-    """Draw an edge from an earlier step: out at the right side and back in there."""
+    """Draw an edge that runs back: out at the right side and in again there."""
     x1, y1 = upper["x"] + upper["w"] // 2, upper["y"] + upper["h"] // 4
     x2, y2 = lower["x"] + lower["w"] // 2, lower["y"] - lower["h"] // 4
     out = max(x1, x2) + min(30 + abs(y2 - y1) // 8, CARRIED_ROOM)

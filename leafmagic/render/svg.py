@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from leafmagic.levels import elide, grad_text
 from leafmagic.render import svg_css
-from leafmagic.render.geometry import CARRIED_ROOM, crop, edge_paths, stubs_of
+from leafmagic.render.geometry import CARRIED_ROOM, crop, edge_paths, runs_back, stubs_of
 from leafmagic.render.legend import legend_items, legend_width, place_legend
 from leafmagic.render.payload import text_width
 from leafmagic.render.style import STATE_STYLES, TAG_PX
@@ -68,8 +68,8 @@ def _draw(
     details = {node["id"]: node for node in payload["nodes"]}
     boxes = {node["id"]: node for node in drawn["nodes"]}
     states = {state_of(details[node_id]) for node_id in boxes}
-    carried = any(edge["carried"] for edge in drawn["edges"])
-    graph_width = drawn["width"] + (CARRIED_ROOM if carried else 0)
+    loops = any(runs_back(e, boxes[e["target"]], boxes[e["source"]]) for e in drawn["edges"])
+    graph_width = drawn["width"] + (CARRIED_ROOM if loops else 0)
     items = legend_items(payload, drawn, states)
     width = max(graph_width, legend_width(items), _MIN_WIDTH) + 2 * _MARGIN
     note = _left_out(drawn)

@@ -171,6 +171,7 @@ def test_unknown_level() -> None:
         ("MulBackward0", "Mul", "mul"),
         ("LogSoftmaxBackward0", "LogSoftmax", "log_softmax"),
         ("torch::autograd::CopySlices", "CopySlices", "copy_slices"),
+        ("torch::autograd::CopyBackwards", "Copy", "copy"),
         ("MyFunctionBackward", "MyFunction", "my_function"),
     ],
 )

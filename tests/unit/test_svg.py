@@ -136,6 +136,15 @@ def test_a_carried_edge_is_drawn_as_a_loop_and_explained() -> None:
     assert "from an earlier step" in words(root)
 
 
+def test_an_unmarked_cycle_is_drawn_as_a_loop() -> None:
+    b = three()
+    op = next(node.id for node in b.nodes if node.kind == "op")
+    b.link(b.leaf("c", "constant"), b.nodes[-2].id, "cut")
+    b.link(op, b.nodes[-1].id, "data")
+    for level in ("names", "ops"):
+        draw(b, level)
+
+
 def luminance(color: str) -> float:
     parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
     r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
