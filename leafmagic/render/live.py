@@ -7,6 +7,7 @@ touches a tensor and ends with the display.
 
 from __future__ import annotations
 
+import collections
 import contextvars
 import secrets
 import sys
@@ -37,6 +38,13 @@ _HIDE_DEAD_WIDGET = (
 )
 """In a notebook that is opened without its kernel, JupyterLab writes "model not found"
 where the widget was. The twin stands right below it, and says more."""
+
+
+MAX_OPEN = 32
+"""So many widgets stay alive in a kernel. Of older ones the page shows the twin, so that
+a long session does not keep every graph it ever drew in memory."""
+
+_open: collections.deque[Any] = collections.deque()
 
 
 class DocumentSource(Protocol):
@@ -244,6 +252,9 @@ class LiveDisplay:
         self._sent = compact(payload)
         self.widget = make(payload=self._sent, twin_id=self.twin_id)
         self._publish(self.widget.bundle(), f"{self.twin_id}-live", False)
+        _open.append(self.widget)
+        while len(_open) > MAX_OPEN:
+            _open.popleft().close()
 
     def _update(self) -> None:
         revision = self._source.revision

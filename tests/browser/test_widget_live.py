@@ -124,6 +124,26 @@ def test_what_the_reader_did_stays_while_it_grows(lab: Any) -> None:
     assert selected(widget) == "a"
 
 
+def test_a_slow_click_is_not_lost_between_two_updates(lab: Any) -> None:
+    page = lab.open_notebook([LOAD, training(40)])
+    lab.run_all()
+    widget = lab.widget()
+    widget.locator(".lm-status").filter(has_text="steps").wait_for()
+    for name in ("Details", "Tensors"):
+        widget.get_by_role("tab", name=name).hover()
+        page.mouse.down()
+        page.wait_for_timeout(350)
+        page.mouse.up()
+        assert widget.get_by_role("tab", name=name).get_attribute("aria-selected") == "true"
+    row = widget.locator(".lm-table tbody tr").filter(has_text="net.0.bias").locator("button")
+    row.hover()
+    page.mouse.down()
+    page.wait_for_timeout(350)
+    page.mouse.up()
+    assert selected(widget) == "net.0.bias"
+    assert lab.is_busy()
+
+
 def test_an_untouched_view_shows_the_whole(lab: Any) -> None:
     lab.open_notebook([LOAD, GROWING])
     lab.run_all()

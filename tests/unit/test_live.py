@@ -340,3 +340,9 @@ def test_the_thread_is_a_daemon_and_never_outlives_the_display(stage: Any) -> No
     one.source.add("b")
     time.sleep(0.15)
     assert len(display.widget.messages) == before
+
+
+def test_only_so_many_widgets_stay_open(stage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live, "MAX_OPEN", 2)
+    displays = [stage().start() for _ in range(4)]
+    assert [display.widget.closed for display in displays] == [True, True, False, False]

@@ -4,7 +4,7 @@
 
 const SVG_LIMIT = 1500; // above this many boxes a canvas is drawn
 const FAR = 0.38; // below this zoom text is unreadable and is left out
-const HOME = 0.5; // a graph that only fits below this zoom is not shown whole at first
+const HOME = 0.45; // a graph that only fits below this zoom is not shown whole at first
 const ZOOM = [0.0005, 6];
 const BUTTONS = 40; // the width that the zoom buttons take at the right
 const ROW_LIMIT = 400; // rows of the tensor table
@@ -73,7 +73,7 @@ const shapeText = (n) => (n.shape && n.shape.length ? `[${n.shape.join(", ")}]` 
 const short = (op) => (op || "").replace(/Backward\d*$/, "");
 const title = (n) => n.name ? (n.kind === "op" ? short(n.name) : n.name) : n.op ? short(n.op) : n.kind || "tensor";
 const where = (n) => (n.line ? `line ${n.line}` : "");
-const prose = (text) => (text || "").split("`").map((part, i) => (i % 2 ? h("code", {}, part) : part));
+const prose = (text) => (text || "").split("\x60").map((part, i) => (i % 2 ? h("code", {}, part) : part));
 const icon = (severity, size = 14) =>
   s("svg", { viewBox: "0 0 16 16", width: size, height: size, class: `lm-icon lm-${severity}`, role: "img", "aria-label": severity },
     s("path", { d: ICON[severity] || ICON.info }),
@@ -83,6 +83,24 @@ function glyph(state) {
   const box = (x, w, r) => s("rect", { x, y: x, width: 24 - 2 * x, height: 14 - 2 * x, rx: r, "stroke-width": w, "stroke-dasharray": l.d && (l.x ? "0.1 3.2" : "3.4 2.2") });
   return s("svg", { class: `lm-glyph lm-s-${slug(state)}`, width: 24, height: 14, viewBox: "0 0 24 14", "aria-hidden": "true" },
     box(1.5, Math.min(l.w, 1.6), Math.min(l.r, 5.5)), l.i && box(4, 1, 3), l.x && s("path", { d: "M6 7h12", "stroke-width": 1.2 }));
+}
+
+// Makes the children of `el` like `kids` and changes only what differs: ten times a second
+// a reader's focus, scroll position and half-done click must survive. An element whose data-*
+// differ is about something else and is replaced, with its listeners.
+function morph(el, kids) {
+  kids = kids.flat().filter((k) => k != null && k !== false && k !== "");
+  kids.forEach((kid, i) => {
+    if (!kid.nodeType) kid = document.createTextNode(kid);
+    const old = el.childNodes[i];
+    if (!old) return el.append(kid);
+    if (old.nodeName !== kid.nodeName || JSON.stringify({ ...old.dataset }) !== JSON.stringify({ ...kid.dataset })) return old.replaceWith(kid);
+    if (kid.nodeType === 3) return old.data === kid.data || (old.data = kid.data);
+    for (const { name, value } of kid.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    for (const { name } of [...old.attributes]) if (!kid.hasAttribute(name)) old.removeAttribute(name);
+    morph(old, [...kid.childNodes]);
+  });
+  while (el.childNodes.length > kids.length) el.lastChild.remove();
 }
 
 // ---------- data: one store for each model, shared by its views
@@ -622,7 +640,7 @@ function view(store, root, twin, signal) {
 
   // --- side panel
   const link = (id, text) => nodes.get(id)
-    ? h("button", { class: "lm-link", onclick: () => { toLevelOf(id); select(id, { open: true }); } }, text || title(nodes.get(id)))
+    ? h("button.link", { "data-to": id, onclick: () => { toLevelOf(id); select(id, { open: true }); } }, text || title(nodes.get(id)))
     : text || "";
   function toLevelOf(id) {
     if (geo.boxes.has(id)) return;
@@ -649,7 +667,7 @@ function view(store, root, twin, signal) {
     return h("pre.code", {}, h("span.no", { title: f.cell || "" }, f.line ?? ""), h("code", {}, ...parts));
   }
   function warningItem(f) {
-    return h("li", { class: `lm-warn lm-w-${f.severity}${ui.sel && f.node === ui.sel ? " lm-cur" : ""}` },
+    return h("li", { "data-key": [f.code, f.node, f.line].join(), class: `lm-warn lm-w-${f.severity}${ui.sel && f.node === ui.sel ? " lm-cur" : ""}` },
       h("div.wtop", {}, icon(f.severity),
         h("span.kind", {}, (f.kind || f.severity).replaceAll("-", " ").replaceAll("_", " ")),
         f.count > 1 && h("span.count", { title: `happened ${f.count} times` }, `× ${f.count.toLocaleString("en")}`),
@@ -682,7 +700,7 @@ function view(store, root, twin, signal) {
     return [h("table.table", {},
       h("thead", {}, h("tr", {}, h("th", {}, h("span.sr", {}, "state")), COLUMNS.map(([name]) =>
         h("th", { "aria-sort": name === by ? (dir > 0 ? "ascending" : "descending") : "none", class: name === "name" || name === "shape" ? "" : "lm-r" },
-          h("button", { "data-sort": name, onclick: () => { ui.sort = [name, name === by ? -dir : name === "grad" ? -1 : 1]; renderSide(); } }, name, name === by ? (dir > 0 ? " ▴" : " ▾") : ""))))),
+          h("button", { "data-sort": name, onclick: () => { ui.sort = [name, name === ui.sort[0] ? -ui.sort[1] : name === "grad" ? -1 : 1]; renderSide(); } }, name, name === by ? (dir > 0 ? " ▴" : " ▾") : ""))))),
       h("tbody", {}, rows)),
       list.length > ROW_LIMIT && h("p.none", {}, `and ${(list.length - ROW_LIMIT).toLocaleString("en")} more: search to narrow the list`)];
   }
@@ -722,21 +740,15 @@ function view(store, root, twin, signal) {
   function renderSide() {
     const all = found(), worst = all.some((f) => f.severity === "error") ? "error" : all.some((f) => f.severity === "warning") ? "warning" : "info";
     const items = [["warnings", "Warnings", all.length], ["tensors", "Tensors", [...nodes.values()].filter((n) => n.kind === "tensor" && (n.name || geo.boxes.has(n.id))).length], ["node", "Details", null]];
-    const focusKey = root.contains(document.activeElement) && document.activeElement.closest("[data-tab],[data-sort],[data-row]");
-    const again = focusKey && ["tab", "sort", "row"].map((k) => focusKey.dataset[k] && `[data-${k}="${CSS.escape(focusKey.dataset[k])}"]`).find(Boolean);
-    tabs.replaceChildren(...items.map(([id, label, n]) => h("button", {
+    morph(tabs, items.map(([id, label, n]) => h("button", {
       role: "tab", "data-tab": id, "aria-selected": String(ui.tab === id), "aria-controls": panel.id, tabindex: ui.tab === id ? 0 : -1,
       onclick: () => { ui.tab = id; ui.chosen = true; renderSide(); },
     }, id === "warnings" && n ? icon(worst, 12) : null, label, n == null ? null : h("span.num", {}, n.toLocaleString("en")))));
-    const key = ui.tab + (ui.tab === "node" ? ui.sel : ""), top = key === sideKey ? panel.scrollTop : 0;
-    sideKey = key;
+    const key = ui.tab + (ui.tab === "node" ? ui.sel : "");
     panel.setAttribute("aria-label", ui.tab);
-    panel.replaceChildren(...PANELS[ui.tab]().filter(Boolean));
-    panel.scrollTop = top;
-    if (again) {
-      const el = root.querySelector(again);
-      if (el) (el.tagName === "TR" ? el.querySelector("button") : el).focus({ preventScroll: true });
-    }
+    morph(panel, PANELS[ui.tab]());
+    if (key !== sideKey) panel.scrollTop = 0;
+    sideKey = key;
   }
 
   // --- header, legend, footer
@@ -750,7 +762,7 @@ function view(store, root, twin, signal) {
     const word = st.error ? "stopped" : st.running ? "running" : "done";
     const text = [word, st.steps ? plural(st.steps, "step") : "", seconds((st.duration_s || 0) + ago)].filter(Boolean).join(" · ");
     status.className = `lm-status lm-st-${word}`;
-    if (status.textContent !== text + (st.error ? st.error : "")) status.replaceChildren(h("i.dot", {}), text, st.error ? h("span.err", { title: st.error }, st.error) : "");
+    morph(status, [h("i.dot", {}), text, st.error && h("span.err", { title: st.error }, st.error)]);
     const names = Object.keys(store.doc.levels || {});
     if (levels.childElementCount !== names.length) levels.replaceChildren(...names.map((name) => button(name === "names" ? "One box per named tensor" : "Every autograd node", { "data-level": name, "aria-label": null, onclick: () => setLevel(name) }, name)));
     for (const b of levels.children) b.setAttribute("aria-pressed", String(b.dataset.level === ui.level));
@@ -758,7 +770,7 @@ function view(store, root, twin, signal) {
     const lines = [...(st.notes || [])];
     if (st.cut) lines.push("The graph was cut: only part of what ran is shown.");
     notes.hidden = !lines.length;
-    notes.replaceChildren(...lines.map((t) => h("div", {}, t)));
+    morph(notes, lines.map((t) => h("div", {}, t)));
   }
   function renderFoot() {
     const st = state();
@@ -768,9 +780,9 @@ function view(store, root, twin, signal) {
       else { tensors++; if (n.is_leaf && n.requires_grad) leaves++; }
     }
     const share = st.duration_s ? (100 * (st.overhead_s || 0)) / st.duration_s : 0;
-    foot.replaceChildren(...[plural(ops, "autograd node"), plural(tensors, "tensor"), `${leaves.toLocaleString("en")} ${leaves === 1 ? "leaf" : "leaves"}`].map((t) => h("span", {}, t)),
+    morph(foot, [[plural(ops, "autograd node"), plural(tensors, "tensor"), `${leaves.toLocaleString("en")} ${leaves === 1 ? "leaf" : "leaves"}`].map((t) => h("span", {}, t)),
       h("span.gap", {}),
-      st.duration_s ? h("span", { title: `leafmagic used ${seconds(st.overhead_s || 0)} of ${seconds(st.duration_s)}` }, `${seconds(st.duration_s)}, of it leafmagic ${share < 0.1 ? "< 0.1" : share.toFixed(share < 9.95 ? 1 : 0)} %`) : "");
+      st.duration_s ? h("span", { title: `leafmagic used ${seconds(st.overhead_s || 0)} of ${seconds(st.duration_s)}` }, `${seconds(st.duration_s)}, of it leafmagic ${share < 0.1 ? "< 0.1" : share.toFixed(share < 9.95 ? 1 : 0)} %`) : ""]);
   }
   function renderLegend() {
     const has = new Set(geo.list.map((b) => b.node.state)), kinds = new Set(geo.edges.map((e) => e.kind));
@@ -779,13 +791,13 @@ function view(store, root, twin, signal) {
     const any = (f) => geo.list.some((b) => f(b.node));
     const badge = (test, el, text) => (ui.all || test ? h("li", {}, el, text) : null);
     legend.classList.toggle("lm-all", ui.all);
-    legend.replaceChildren(h("ul", {},
+    morph(legend, [h("ul", {},
       states.map((k) => h("li", { title: LOOK[k].t }, glyph(k), !ui.all || LOOK[k].t.startsWith(k) ? (ui.all ? LOOK[k].t : k) : `${k}: ${LOOK[k].t}`)),
       Object.keys(EDGES).filter((k) => ui.all || kinds.has(k)).map((k) => h("li", {}, sample(k), EDGES[k][1])),
       badge(any((n) => n.has_grad), h("b.gpill", {}, "grad"), ".grad filled"),
       badge(any((n) => n.hooks), s("svg.hook.glyph", { width: 16, height: 14, viewBox: "-1 -2 16 16" }, s("circle", { cx: 7, cy: 6, r: 7 }), s("path", { d: HOOK })), "hook"),
       ui.all && Object.keys(ICON).map((k) => h("li", {}, icon(k), k))),
-      h("button", { class: "lm-link", "aria-expanded": String(ui.all), onclick: () => { ui.all = !ui.all; renderLegend(); legend.querySelector("button").focus(); } }, ui.all ? "only what is shown" : "all marks"));
+      h("button", { class: "lm-link", "aria-expanded": String(ui.all), onclick: () => { ui.all = !ui.all; renderLegend(); legend.querySelector("button").focus(); } }, ui.all ? "only what is shown" : "all marks")]);
   }
   function setLevel(name) {
     if (ui.level === name) return;
@@ -816,6 +828,7 @@ function view(store, root, twin, signal) {
     const running = !!(doc.status || {}).running;
     empty.hidden = geo.list.length > 0;
     empty.textContent = running ? "waiting for the first tensor…" : "No autograd graph: nothing in this cell requires grad";
+    renderLegend();
     sizeBody();
     const q = search.value.trim();
     if (q) runSearch(true);
@@ -828,7 +841,7 @@ function view(store, root, twin, signal) {
     }
     painter.camera(cam);
     drawMini();
-    renderHead(); renderFoot(); renderLegend(); renderSide();
+    renderHead(); renderFoot(); renderSide();
   }
   function anchor() { // the selected box where it is in sight, otherwise the one nearest to the middle
     const W = stage.clientWidth, H = stage.clientHeight, cx = (W / 2 - cam.x) / cam.k, cy = (H / 2 - cam.y) / cam.k;
@@ -842,7 +855,7 @@ function view(store, root, twin, signal) {
   }
   function sizeBody() { // grows with the graph, never shrinks: the page below must not jump about
     const W = stage.clientWidth || 600;
-    const need = geo.list.length ? (geo.y1 - geo.y0) * Math.min(1, (W - 48) / Math.max(1, geo.x1 - geo.x0)) + 96 : 0;
+    const need = geo.list.length ? (geo.y1 - geo.y0) * Math.min(1, (W - BUTTONS - 40) / Math.max(1, geo.x1 - geo.x0)) + 50 + legend.offsetHeight : 0;
     const next = Math.max(height, Math.round(clamp(need, 320, 520)));
     if (next !== height) {
       height = next;
