@@ -12,11 +12,13 @@ import linecache
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
 from leafmagic.cell import CellSource
+from leafmagic.celltext import describe_traced, describe_whole, label_of, lend_lines
 from leafmagic.errors import StrictError
 from leafmagic.guard import TracebackHook, guarded, note
 from leafmagic.options import Options
@@ -102,9 +104,8 @@ class CellRunner:
         if options is None or self.current is not None:
             return
         with guarded("beginning the trace"):
-            self._start(
-                execution, options, self._whole_cell(info, execution.number), automatic=True
-            )
+            source = describe_whole(self.shell, info, execution.number)
+            self._start(execution, options, source, automatic=True)
 
     def post_execute(self) -> None:
         """End a silent execution; the others end in `post_run_cell`."""
@@ -150,7 +151,10 @@ class CellRunner:
             return
         execution = self.stack[-1]
         with guarded("beginning the trace"):
-            self._start(execution, options, self._cell(line, execution, filename), into=into)
+            raw = getattr(execution.info, "raw_cell", None) or ""
+            number = execution.number or self.shell.execution_count
+            source = describe_traced(raw, f"%%{line}".rstrip(), number, filename)
+            self._start(execution, options, source, into=into)
 
     def run_nested(self, text: str) -> None:
         """Run a whole ``%%autograd`` cell from inside another cell, and fail with it.
@@ -162,6 +166,7 @@ class CellRunner:
         BaseException
             Whatever the cell raised; it is shown where it is caught, not here too.
         """
+        __tracebackhide__ = True  # IPython leaves such frames out
         shell = self.shell
         cooked = shell.transform_cell(text)
         if ".begin(" not in cooked.partition("\n")[0]:
@@ -194,13 +199,14 @@ class CellRunner:
     ) -> None:
         from leafmagic.tracing import Tracer
 
-        trace = Tracer(options, cell=source, namespace=self.shell.user_ns)
+        label = partial(label_of, self.shell)
+        trace = Tracer(options, cell=source, namespace=self.shell.user_ns, label=label)
         run = Run(trace, source.label, options, automatic=automatic)
         execution.run = run
         try:
             if into:
                 self.shell.user_ns[into] = trace
-            run.lent = _lend_lines(source)
+            run.lent = lend_lines(self.shell, source)
             run.hook = TracebackHook(self.shell, run.explain)
             with guarded("opening the display"):
                 from leafmagic.screen import open_screen
@@ -243,8 +249,6 @@ class CellRunner:
         self.shell.last_execution_succeeded = False
         self.shell.showtraceback((StrictError, error, None))
 
-    # The cell's words.
-
     def _number(self, info: Any) -> int:
         """Return ``n`` of the ``In[n]`` that the notebook shows beside the cell."""
         for around in reversed(self.stack[:-1]):
@@ -257,30 +261,6 @@ class CellRunner:
             # output prompt is right in both.
             shown = self.shell.displayhook.prompt_count
         return shown
-
-    def _cell(self, line: str, execution: Execution, filename: str | None) -> CellSource:
-        """Describe the cell whose line 1 is the call that began the trace."""
-        first = f"%%{line}".rstrip()
-        lines = linecache.getlines(filename) if filename else []
-        raw = _from_magic(getattr(execution.info, "raw_cell", None) or "", first)
-        known = "".join([first + "\n", *lines[1:]]) if lines else raw or first
-        if raw and (not lines or len(raw.splitlines()) == len(lines)):
-            known = raw
-        number = execution.number or self.shell.execution_count
-        inside = filename is not None and not lines
-        return CellSource(
-            f"Cell In[{number}]" + (f" {filename}" if inside else ""), known, filename
-        )
-
-    def _whole_cell(self, info: Any, number: int) -> CellSource:
-        """Describe a cell of always-on mode, before it is compiled."""
-        raw = info.raw_cell
-        cooked = getattr(info, "transformed_cell", None) or self.shell.transform_cell(raw)
-        filename = self.shell.compile.get_code_name(raw, cooked, number)
-        text = _without_leading_blank(raw)
-        if len(text.splitlines()) != len(cooked.splitlines()):
-            text = cooked
-        return CellSource(f"Cell In[{number}]", text, filename)
 
 
 def _close(run: Run, error: BaseException | None = None) -> None:
@@ -310,31 +290,3 @@ def _error_of(result: Any) -> BaseException | None:
         return None
     error: BaseException | None = result.error_before_exec or result.error_in_exec
     return error
-
-
-def _lend_lines(source: CellSource) -> str | None:
-    """Give code run by ``%%time`` its lines, so that its expressions can be found."""
-    name = source.filename
-    if name is None or not name.startswith("<") or linecache.getlines(name):
-        return None
-    lines = source.text.splitlines(keepends=True)
-    if lines[0].startswith("%%"):
-        lines[0] = "pass\n"
-    linecache.cache[name] = (len("".join(lines)), None, lines, name)
-    return name
-
-
-def _without_leading_blank(text: str) -> str:
-    lines = text.splitlines(keepends=True)
-    while lines and not lines[0].strip():
-        del lines[0]
-    return "".join(lines)
-
-
-def _from_magic(raw: str, first: str) -> str:
-    """Return the raw cell from its ``%%autograd`` line on; empty if it has none."""
-    lines = raw.splitlines(keepends=True)
-    for index, text in enumerate(lines):
-        if text.split() == first.split():
-            return "".join(lines[index:])
-    return ""

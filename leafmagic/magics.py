@@ -151,6 +151,7 @@ class LeafMagic(Magics):
         other magics behave as ever. --ignore and --retain can be given repeatedly.
         Defaults for all options: %config LeafMagic
         """
+        __tracebackhide__ = True  # IPython leaves such frames out
         # A cell reaches this function only where the input transformer was not asked:
         # on the first use of a lazily loaded magic, and from exported scripts.
         self.read(line.split())

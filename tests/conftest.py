@@ -101,7 +101,7 @@ class FakeTrace:
     fail_at: str = ""
     findings: tuple[Any, ...] = ()
 
-    def __init__(self, options: Any, *, cell: Any, namespace: Any) -> None:
+    def __init__(self, options: Any, *, cell: Any, namespace: Any, label: Any = None) -> None:
         self.options, self.cell, self.namespace = options, cell, namespace
         self.calls: list[str] = []
         self.errors: list[BaseException | None] = []

@@ -331,3 +331,11 @@ def test_reload_inside_a_traced_cell(kernel: Any) -> None:
     assert kernel.value("t.running") is False
     kernel.run(TRACED + "x = torch.ones(1)")
     _traced(kernel)
+
+
+def test_a_script_that_awaits_is_refused_in_one_line(kernel: Any) -> None:
+    cell = "import asyncio\\nawait asyncio.sleep(0)"
+    reply = kernel.run(f"get_ipython().run_cell_magic('autograd', '', '{cell}')")
+    assert reply.status == "error"
+    assert not reply.errors
+    assert "await" in reply.text("stderr")

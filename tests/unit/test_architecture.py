@@ -56,7 +56,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     # The notebook.
     "screen": ("guard", "recording", "render"),
-    "cellrun": ("cell", "errors", "guard", "options", "screen", "tracing"),
+    "celltext": ("cell",),
+    "cellrun": ("cell", "celltext", "errors", "guard", "options", "screen", "tracing"),
     "magics": ("cellrun", "findings", "options", "recording", "screen", "tracing"),
     "extension": ("cellrun", "guard", "magics"),
     "__init__": ("extension",),

@@ -1,0 +1,174 @@
+"""The magics with the real tracer, in a real shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+CELL = """%%autograd --into t --mode off
+import torch
+w = torch.ones(3, requires_grad=True)
+h = w * 2
+loss = h.sum()
+loss.backward()
+h.grad
+"""
+
+
+@pytest.fixture
+def ip(shell: Any) -> Any:
+    shell.extension_manager.load_extension("leafmagic")
+    return shell
+
+
+def test_a_traced_cell_ends_with_nothing_installed(ip: Any, run_cell: Any) -> None:
+    run_cell(CELL)
+    assert torch._C._len_torch_function_stack() == 0
+    trace = ip.user_ns["t"]
+    assert not trace.running
+    assert {"w", "h", "loss"} <= {node.name for node in trace.graph.nodes}
+    assert trace.graph.named("h").line == 4
+    assert trace.graph.named("h").cell == "Cell In[1]"
+    (finding,) = trace.findings
+    assert (finding.variable, finding.line, finding.symptom_line) == ("h", 4, 7)
+
+
+def test_torch_says_nothing_beside_us(ip: Any, run_cell: Any, recwarn: Any) -> None:
+    run_cell(CELL)
+    assert not [w for w in recwarn if "not a leaf" in str(w.message)]
+
+
+def test_text_mode_prints_the_graph_and_the_warning(ip: Any, run_cell: Any, capsys: Any) -> None:
+    run_cell(CELL.replace("--mode off", "--mode text"))
+    shown = capsys.readouterr().out
+    assert "h.retain_grad()" in shown
+    assert "Cell In[1], line 4" in shown
+
+
+def test_strict_names_the_line(ip: Any, run_cell: Any) -> None:
+    result = run_cell(CELL.replace("--mode off", "--mode off --strict"), fails=True)
+    assert "line 4" in str(result.error_in_exec)
+    run_cell(CELL.replace("--mode off", "--mode off --strict --retain h"))
+    run_cell(CELL.replace("--mode off", "--mode off --strict --ignore nonleaf_grad_read"))
+
+
+@pytest.mark.parametrize(
+    "inside",
+    ["%%time\n%%autograd --mode off --into t\n", "%%autograd --mode off --into t\n%%time\n"],
+)
+def test_with_time(ip: Any, run_cell: Any, inside: str) -> None:
+    run_cell(
+        inside + "w = __import__('torch').ones(3, requires_grad=True)\nl = w.sum()\nl.backward()"
+    )
+    assert {"w", "l"} <= {node.name for node in ip.user_ns["t"].graph.nodes}
+    assert ip.user_ns["t"].document()["status"]["steps"] == 1
+
+
+def test_lines_inside_time_are_found(ip: Any, run_cell: Any) -> None:
+    run_cell("%%time\n" + CELL)
+    trace = ip.user_ns["t"]
+    assert trace.graph.named("h").source == "w * 2"
+    assert trace.graph.named("h").line == 4
+
+
+def test_the_note_of_an_error_is_said_once(ip: Any, run_cell: Any, capsys: Any) -> None:
+    run_cell("import torch\nw = torch.ones(3, requires_grad=True)")
+    result = run_cell("%%autograd --mode off\nw += 1", fails=True)
+    shown = capsys.readouterr().out
+    notes = result.error_in_exec.__notes__
+    assert len(notes) == len(set(notes)) == 1
+    assert shown.count(notes[0].splitlines()[0]) == 1
+    assert "recorder" not in shown
+
+
+@pytest.mark.parametrize("ending", [".svg", ".html", ".json", ".dot"])
+def test_save(ip: Any, run_cell: Any, tmp_path: Path, ending: str) -> None:
+    run_cell(CELL)
+    path = tmp_path / f"graph{ending}"
+    run_cell(f"%autograd save {path}")
+    text = path.read_text()
+    assert "loss" in text
+    if ending == ".json":
+        assert json.loads(text)["cell"]["label"] == "Cell In[1]"
+
+
+def test_save_where_nothing_can_be_written(ip: Any, run_cell: Any, tmp_path: Path) -> None:
+    run_cell(CELL)
+    result = run_cell(f"%autograd save {tmp_path / 'no' / 'folder.svg'}", fails=True)
+    assert type(result.error_in_exec).__name__ == "UsageError"
+
+
+def test_report_shows_the_last_trace_again(ip: Any, run_cell: Any, capsys: Any) -> None:
+    run_cell(CELL)
+    capsys.readouterr()
+    run_cell("%autograd report")
+    assert "h.retain_grad()" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("loss", ("loss", "w")),
+        ("loss * 2", ("w",)),
+        ("[loss, h]", ("loss", "h")),
+        ("net", ("weight", "bias")),
+        ("(report)", ("report", "w")),
+    ],
+)
+def test_draw_after_the_fact(
+    ip: Any, run_cell: Any, capsys: Any, expression: str, says: tuple[str, ...]
+) -> None:
+    run_cell(
+        "import torch\nw = torch.ones(3, requires_grad=True)\nh = w * 2\nloss = h.sum()\n"
+        "net = torch.nn.Linear(2, 1)\nreport = h.mean()"
+    )
+    capsys.readouterr()
+    run_cell(f"%autograd {expression}")
+    shown = capsys.readouterr().out
+    for word in says:
+        assert word in shown, shown
+
+
+def test_every_cell(ip: Any, run_cell: Any, capsys: Any) -> None:
+    run_cell("%autograd on")
+    run_cell("x = 1")
+    capsys.readouterr()
+    run_cell("y = 2")
+    assert capsys.readouterr().out == ""  # nothing to see, nothing shown
+    run_cell("import torch\nv = torch.ones(3, requires_grad=True)\n\n(v * 3).sum().backward()")
+    shown = capsys.readouterr().out
+    assert "Cell In[4]" in shown
+    assert "line 2" in shown
+    run_cell("%autograd off")
+
+
+def test_exported_scripts_run(ip: Any, run_cell: Any, capsys: Any) -> None:
+    run_cell(
+        f"get_ipython().run_cell_magic('autograd', '--mode text', {CELL.partition(chr(10))[2]!r})"
+    )
+    assert "Cell In[1], line 4" in capsys.readouterr().out
+
+
+def test_an_error_in_an_exported_script_is_shown_once(ip: Any, run_cell: Any, capsys: Any) -> None:
+    result = run_cell(
+        "get_ipython().run_cell_magic('autograd', '--mode off', 'x = 1\\n1 / 0\\n')", fails=True
+    )
+    assert isinstance(result.error_in_exec, ZeroDivisionError)
+    shown = capsys.readouterr().out
+    assert shown.count("ZeroDivisionError: division by zero") == 1
+    assert "line 3" in shown
+    assert "cellrun" not in shown
+
+
+def test_code_of_an_earlier_cell_has_that_cells_label(ip: Any, run_cell: Any) -> None:
+    run_cell("import torch\n\ndef double(x):\n    return x * 2")
+    run_cell(
+        "%%autograd --mode off --into t\nw = torch.ones(3, requires_grad=True)\n"
+        "l = double(w).sum()\nl.backward()"
+    )
+    (node,) = [n for n in ip.user_ns["t"].graph.nodes if n.op == "mul" and n.kind == "op"]
+    assert (node.cell, node.line) == ("Cell In[1]", 4)
