@@ -198,6 +198,7 @@ function prepare(level, nodes) {
     e.x2 = e.bus ? last : port(b, mid.length ? last : a.x);
     if (a.node.kind !== "op" && e.x1 - a.x + a.w / 2 < a.node.state.length * 5.4 + 15) e.y1 += 6; // below the tag
   }
+  for (const e of edges) if (e.from.outs.length > 8) e.label = ""; // so many would cover each other
   let x0 = Infinity, y0 = Infinity, x1 = -Infinity, y1 = -Infinity;
   for (const b of boxes.values()) {
     b.stub = elide([...new Set(b.stubs.map((q) => q.label || title(q.node)))].join(", "), 24);
