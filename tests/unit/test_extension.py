@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from leftovers import changes, shell_state
 
+from leafmagic.options import Options
+
 
 @pytest.fixture
 def ip(loaded: Any) -> Any:
@@ -497,3 +499,26 @@ def test_a_cell_with_its_own_line_keeps_its_own_options(
     assert own.calls == ["start", "stop"]
     assert own.options.grads == "norm"
     assert capsys.readouterr().err == ""
+
+
+def test_a_runner_that_broke_off_ends_its_own_cell_only(ip: Any, fake_trace: Any) -> None:
+    from types import SimpleNamespace
+
+    runner = ip.magics_manager.registry["LeafMagic"].runner
+    info = SimpleNamespace(raw_cell="%%autograd\nx = 1", store_history=True)
+    runner.pre_execute()
+    runner.pre_run_cell(info)
+    runner.begin("autograd", Options(mode="off"), "", None)
+
+    def end(raw_cell: str) -> None:
+        # IPython makes a new info where the event loop itself raised.
+        new = SimpleNamespace(raw_cell=raw_cell)
+        result = SimpleNamespace(info=new, error_before_exec=None, error_in_exec=None)
+        runner.post_run_cell(result)
+
+    end("other")
+    end("")
+    assert _last(fake_trace).calls == ["start"]
+    end(info.raw_cell)
+    assert _last(fake_trace).calls == ["start", "stop"]
+    assert runner.stack == []
