@@ -15,24 +15,32 @@ import torch
 from torch import Tensor
 
 from leafmagic.events import NodeSeen, TensorSeen
+from leafmagic.log import Repeat
 
 MARK = "leafmagic"
 """Key in ``node.metadata``. A C++ node cannot be referenced weakly and its ``id()`` is
 used again, but its metadata lives exactly as long as the node does."""
 
 _PREVIEWED = 12
+_RECENT = 20_000
+_tuple = tuple.__new__
+"""Makes a NamedTuple in half the time of its own constructor; for the hot path only."""
+
 _tids = itertools.count(1)
 _nids = itertools.count(1)
 _epochs = itertools.count(1)
-_refs: dict[int, TensorRef] = {}
+REFS: dict[int, TensorRef] = {}
+"""By ``id()``: the reference, and with it the number, of every tensor that was seen."""
 
 
 class TensorRef(weakref.ref[Tensor]):
     """A weak reference that knows its tensor's number."""
 
-    __slots__ = ("epoch", "tid")
+    __slots__ = ("epoch", "repeat", "tid")
     tid: int
     epoch: int
+    repeat: Any
+    """What made it the same way in the step before; None where nothing did."""
 
 
 def _accumulate_grad_type() -> type:
@@ -48,7 +56,7 @@ ACCUMULATE_GRAD = _accumulate_grad_type()
 
 def tensor_of(tid: int) -> Tensor | None:
     """Return the live tensor with that number, or None. For tests and `why`; slow."""
-    for ref in list(_refs.values()):
+    for ref in list(REFS.values()):
         if ref.tid == tid:
             return ref()
     return None
@@ -56,7 +64,7 @@ def tensor_of(tid: int) -> Tensor | None:
 
 def tid_of(tensor: Tensor) -> int:
     """Return the number of a tensor that was seen, or -1."""
-    ref = _refs.get(id(tensor))
+    ref = REFS.get(id(tensor))
     return ref.tid if ref is not None and ref() is tensor else -1
 
 
@@ -67,16 +75,18 @@ class Ledger:
     every trace gets a full description of what it meets.
     """
 
-    __slots__ = ("epoch", "new_nodes", "new_tensors")
+    __slots__ = ("_older", "_recent", "epoch", "new_nodes", "new_tensors")
 
     def __init__(self) -> None:
         self.epoch = next(_epochs)
         self.new_tensors: list[TensorSeen] = []
         self.new_nodes: list[NodeSeen] = []
+        self._recent: dict[int, tuple[int, str]] = {}
+        self._older: dict[int, tuple[int, str]] = {}
 
     def tensor(self, tensor: Tensor) -> int:
         """Return the tensor's number; describe it if this ledger had not met it."""
-        ref = _refs.get(id(tensor))
+        ref = REFS.get(id(tensor))
         if ref is not None and ref() is tensor:
             if ref.epoch != self.epoch:
                 ref.epoch = self.epoch
@@ -84,10 +94,62 @@ class Ledger:
             return ref.tid
         ref = TensorRef(tensor)
         ref.tid = tid = next(_tids)
-        ref.epoch = self.epoch
-        _refs[id(tensor)] = ref
+        ref.epoch, ref.repeat = self.epoch, None
+        REFS[id(tensor)] = ref
         self._describe(tensor, tid)
         return tid
+
+    def repeated(self, tensor: Tensor, repeat: Repeat) -> tuple[int, int, int] | None:
+        """Number an output of which everything but the number is known.
+
+        Parameters
+        ----------
+        repeat : Repeat
+            What made it in the step before, with the name of the node to expect.
+
+        Returns
+        -------
+        tuple of (tid, nid, base) or None
+            None if it is not what was expected: a tensor that was known, or with or
+            without a node where the last one was not.
+
+        Notes
+        -----
+        The node is not marked, which would cost as much as all the rest, but
+        remembered by its sequence number. Those count per thread; that a node of
+        another thread has the same number and the same name is taken not to happen.
+        """
+        key, name = id(tensor), repeat.name
+        ref = REFS.get(key)
+        if ref is not None and ref() is tensor:
+            return None
+        node: Any = tensor.grad_fn
+        nid = -1
+        if node is None:
+            if name:
+                return None
+        else:
+            if not name:
+                return None
+            nid = next(_nids)
+            self._recent[node._sequence_nr()] = (nid, name)
+            if len(self._recent) > _RECENT:
+                self._older, self._recent = self._recent, {}
+        ref = TensorRef(tensor)
+        ref.tid = tid = next(_tids)
+        ref.epoch, ref.repeat = self.epoch, repeat
+        REFS[key] = ref
+        base = tensor._base
+        return tid, nid, -1 if base is None else self.tensor(base)
+
+    def number_of(self, node: Any) -> int:
+        """Return the number of a node that this ledger met, else 0."""
+        mark = node.metadata.get(MARK)
+        if mark is not None and mark[0] == self.epoch:
+            return int(mark[1])
+        sequence = node._sequence_nr()
+        known = self._recent.get(sequence) or self._older.get(sequence)
+        return known[0] if known is not None and known[1] == node.name() else 0
 
     def redescribe(self, tensor: Tensor, tid: int) -> None:
         """Describe a known tensor again, after an op changed what it is."""
@@ -100,33 +162,35 @@ class Ledger:
         else:
             nid, output_nr, requires_grad, leaf = self.node(node), tensor.output_nr, True, False
         base = tensor._base
+        hooks: Any = tensor._backward_hooks
         self.new_tensors.append(
-            TensorSeen(
-                tid,
-                tensor.shape,
-                tensor.dtype,
-                tensor.device,
-                requires_grad,
-                leaf,
-                version_of(tensor),
-                nid,
-                output_nr,
-                -1 if base is None else self.tensor(base),
-                isinstance(tensor, torch.nn.Parameter),
-                hook_count(tensor),
-                node is not None and tensor.retains_grad,
+            _tuple(
+                TensorSeen,
+                (
+                    tid,
+                    tensor.shape,
+                    tensor.dtype,
+                    tensor.device,
+                    requires_grad,
+                    leaf,
+                    0 if tensor.is_inference() else tensor._version,
+                    nid,
+                    output_nr,
+                    -1 if base is None else self.tensor(base),
+                    type(tensor) is not Tensor and isinstance(tensor, torch.nn.Parameter),
+                    len(hooks) if hooks else 0,
+                    node is not None and tensor.retains_grad,
+                ),
             )
         )
 
     def node(self, node: Any) -> int:
         """Return the node's number; describe it and all that it leads to, once."""
-        metadata = node.metadata
-        mark = metadata.get(MARK)
-        if mark is not None and mark[0] == self.epoch:
-            return int(mark[1])
-        nid: int = next(_nids) if mark is None else mark[1]
-        metadata[MARK] = (self.epoch, nid)
-        stack = [(node, nid)]
+        number = self.number_of(node)
+        if number:
+            return number
+        first = self._mark(node)
+        stack = [(node, first)]
         while stack:
             node, this = stack.pop()
             edges: list[tuple[str, int, int]] = []
@@ -138,16 +202,19 @@ class Ledger:
                     if leaf is not None:
                         edges.append(("t", self.tensor(leaf), output_nr))
                     continue
-                metadata = child.metadata
-                mark = metadata.get(MARK)
-                if mark is None or mark[0] != self.epoch:
-                    number = next(_nids) if mark is None else mark[1]
-                    metadata[MARK] = (self.epoch, number)
+                number = self.number_of(child)
+                if not number:
+                    number = self._mark(child)
                     stack.append((child, number))
-                else:
-                    number = mark[1]
                 edges.append(("n", number, output_nr))
-            self.new_nodes.append(NodeSeen(this, node.name(), tuple(edges)))
+            self.new_nodes.append(_tuple(NodeSeen, (this, node.name(), tuple(edges))))
+        return first
+
+    def _mark(self, node: Any) -> int:
+        metadata = node.metadata
+        mark = metadata.get(MARK)
+        nid: int = next(_nids) if mark is None else mark[1]
+        metadata[MARK] = (self.epoch, nid)
         return nid
 
     def take(self) -> tuple[tuple[TensorSeen, ...], tuple[NodeSeen, ...]]:
@@ -161,12 +228,12 @@ class Ledger:
 
     def knows(self, tensor: Tensor) -> bool:
         """Tell whether this ledger met a tensor."""
-        ref = _refs.get(id(tensor))
+        ref = REFS.get(id(tensor))
         return ref is not None and ref.epoch == self.epoch and ref() is tensor
 
     def live(self) -> Iterator[tuple[int, Tensor]]:
         """Yield the number and the tensor of all that this ledger met and that live."""
-        for ref in list(_refs.values()):
+        for ref in list(REFS.values()):
             if ref.epoch == self.epoch:
                 tensor = ref()
                 if tensor is not None:
@@ -175,11 +242,11 @@ class Ledger:
 
 def forget_dead() -> int:
     """Drop the numbers of tensors that are gone; return how many were dropped."""
-    dead = [key for key, ref in list(_refs.items()) if ref() is None]
+    dead = [key for key, ref in list(REFS.items()) if ref() is None]
     for key in dead:
-        ref = _refs.get(key)
+        ref = REFS.get(key)
         if ref is not None and ref() is None:
-            del _refs[key]
+            del REFS[key]
     return len(dead)
 
 
@@ -275,7 +342,7 @@ def _render_values(value: Any) -> str:
     return str(value)
 
 
-def corrupted_saves(roots: Iterable[Tensor]) -> list[tuple[int, str, str]]:
+def corrupted_saves(ledger: Ledger, roots: Iterable[Tensor]) -> list[tuple[int, str, str]]:
     """Find the nodes behind `roots` whose saved tensors were changed in place.
 
     Returns
@@ -292,8 +359,7 @@ def corrupted_saves(roots: Iterable[Tensor]) -> list[tuple[int, str, str]]:
     stack = [root.grad_fn for root in roots if root.grad_fn is not None]
     while stack:
         node = stack.pop()
-        mark = node.metadata.get(MARK)
-        nid = mark[1] if mark is not None else -id(node)
+        nid = ledger.number_of(node) or -id(node)
         if nid in seen:
             continue
         seen.add(nid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
@@ -43,12 +44,10 @@ class _Chosen:
         self.model = model
         self.tensors: dict[int, TensorRecord] = {}
         self.ops: dict[int, NodeRecord] = {}
-        self.newest_op = {r.index: r for r in model.current_nodes()}
-        self.newest = {r.index: r for r in model.current_tensors()}
-        for record in self.newest.values():
-            if _takes_part(model, record):
+        for record in model.current_tensors():
+            if _takes_part(record):
                 self.tensors[record.tid] = record
-        for op in self.newest_op.values():
+        for op in model.current_nodes():
             if op.made.what:
                 self.ops[op.nid] = op
         self._reach()
@@ -59,17 +58,16 @@ class _Chosen:
         for tensor in list(self.tensors.values()):
             self._follow(tensor, queue)
         for op in queue:
-            for kind, number, _ in op.seen.edges:
-                if kind == "t":
-                    self._add_tensor(number, queue)
+            for to, _, _ in _targets(self.model, op):
+                if isinstance(to, TensorRecord):
+                    self._add_tensor(to.tid, queue)
                 else:
-                    self._add_op(number, queue)
+                    self._add_op(to.nid, queue)
             for tid in op.inputs:
                 self._add_tensor(tid, queue)
 
     def _add_tensor(self, tid: int, queue: list[NodeRecord]) -> None:
         record = self.model.tensors.get(tid)
-        record = None if record is None else self.newest.get(record.index, record)
         if record is not None and record.tid not in self.tensors:
             self.tensors[record.tid] = record
             self._follow(record, queue)
@@ -85,14 +83,12 @@ class _Chosen:
                 above += [i for i in current.inputs if _differentiable(self.model, i)]
             for tid in above:
                 known = self.model.tensors.get(tid)
-                known = None if known is None else self.newest.get(known.index, known)
                 if known is not None and known.tid not in self.tensors:
                     self.tensors[known.tid] = known
                     chain.append(known)
 
     def _add_op(self, nid: int, queue: list[NodeRecord]) -> None:
         record = self.model.nodes.get(nid)
-        record = None if record is None else self.newest_op.get(record.index, record)
         if record is not None and record.nid not in self.ops:
             self.ops[record.nid] = record
             queue.append(record)
@@ -101,17 +97,8 @@ class _Chosen:
         """Return the links among what was chosen."""
         found: list[Edge] = []
         for op in self.ops.values():
-            for kind, number, output_nr in op.seen.edges:
-                if kind == "t":
-                    target = self.model.tensors.get(number)
-                    if target is not None:
-                        found.append(Edge(op.id, target.id, "next", output_nr))
-                    continue
-                behind = self.model.nodes.get(number)
-                if behind is not None:
-                    newest = self.newest_op.get(behind.index, behind)
-                    carried = newest is not behind or behind is op
-                    found.append(Edge(op.id, behind.id, "next", output_nr, carried))
+            for to, output_nr, carried in _targets(self.model, op):
+                found.append(Edge(op.id, to.id, "next", output_nr, carried))
             for tid in op.inputs:
                 used = self.model.tensors.get(tid)
                 if used is not None and not used.requires_grad:
@@ -136,13 +123,26 @@ class _Chosen:
         return found
 
 
+def _targets(
+    model: Model, op: NodeRecord
+) -> Iterator[tuple[NodeRecord | TensorRecord, int, bool]]:
+    """Yield what a node's edges lead to; a non-leaf tensor stands for its node."""
+    for to, output_nr, carried in op.links:
+        if isinstance(to, TensorRecord) and to.nid >= 0:
+            behind = model.nodes.get(to.nid)
+            if behind is not None:
+                yield behind, output_nr, carried or behind is op
+        else:
+            yield to, output_nr, carried or to is op
+
+
 def _differentiable(model: Model, tid: int) -> bool:
     """Tell whether a gradient was lost at this input: it, or what it came from, had one."""
     record = model.tensors.get(tid)
     return record is not None and (record.requires_grad or state_of(model, record) == "constant")
 
 
-def _takes_part(model: Model, record: TensorRecord) -> bool:
+def _takes_part(record: TensorRecord) -> bool:
     if not record.used and not any(name.line is not None for name in record.names):
         return False
     if record.requires_grad:

@@ -76,6 +76,8 @@ class OpCalled(NamedTuple):
         Grad mode when it was called; only looked up where the output has no grad.
     wrote : tuple of int
         tids changed in place.
+    turn : int
+        How often this op had run at this place before, in the same step.
     """
 
     ordinal: int
@@ -88,6 +90,66 @@ class OpCalled(NamedTuple):
     nodes: tuple[NodeSeen, ...]
     grad_enabled: bool
     wrote: tuple[int, ...]
+    turn: int = 0
+
+
+class OpRepeated(NamedTuple):
+    """An op did again what it did in the step before, at the same place and turn.
+
+    Attributes
+    ----------
+    tid : int
+        Its newest output, a tensor that is new.
+    nid : int
+        The node behind the output; -1 where there is none.
+    base : int
+        tid of the tensor that the output is a view of, or -1.
+    before : int
+        tid of the output before the newest.
+    times : int
+        How often it ran since the last such event.
+    """
+
+    ordinal: int
+    site: int
+    op: str
+    direct: bool
+    inputs: tuple[int, ...]
+    turn: int
+    tid: int
+    nid: int
+    base: int
+    shape: Any
+    before: int
+    times: int
+
+
+class PassRepeated(NamedTuple):
+    """A backward pass ran again from the same place, from the same kind of root.
+
+    Attributes
+    ----------
+    times : int
+        How often it ran since the last such event.
+    """
+
+    ordinal: int
+    site: int
+    began: int
+    what: str
+    roots: tuple[int, ...]
+    retain_graph: bool
+    create_graph: bool
+    times: int
+
+
+class Written(NamedTuple):
+    """A tensor without a grad_fn was changed in place, grad mode off: an update."""
+
+    ordinal: int
+    site: int
+    op: str
+    tid: int
 
 
 class WriteAttempted(NamedTuple):
@@ -156,14 +218,6 @@ class BackwardReturned(NamedTuple):
     failed: bool
 
 
-class GradModeSet(NamedTuple):
-    """Grad mode was switched."""
-
-    ordinal: int
-    site: int
-    enabled: bool
-
-
 class Bound(NamedTuple):
     """A variable was found to point to a tensor.
 
@@ -187,6 +241,16 @@ class Bound(NamedTuple):
     label: str
     tensors: tuple[TensorSeen, ...]
     nodes: tuple[NodeSeen, ...]
+
+
+class Rebound(NamedTuple):
+    """A name that pointed to a trainable leaf now points elsewhere; the model says so."""
+
+    ordinal: int
+    scope: str
+    name: str
+    old: int
+    new: int
 
 
 class Owned(NamedTuple):
@@ -261,12 +325,15 @@ class AttributeStored(NamedTuple):
 
 Event = (
     OpCalled
+    | OpRepeated
+    | PassRepeated
+    | Written
     | WriteAttempted
     | Accessed
     | BackwardCalled
     | BackwardReturned
-    | GradModeSet
     | Bound
+    | Rebound
     | Owned
     | StateRead
     | Raised

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from leafmagic.cell import Place
 from leafmagic.events import (
@@ -21,10 +21,14 @@ from leafmagic.events import (
     Event,
     NodeSeen,
     OpCalled,
+    OpRepeated,
     Owned,
+    PassRepeated,
+    Rebound,
     StateRead,
     TensorSeen,
     WriteAttempted,
+    Written,
 )
 
 _LONGEST_HISTORY = 40
@@ -85,11 +89,47 @@ class TensorRecord:
     count: int = 1
     previous: int = -1
     used: bool = False
+    touched: bool = False
+    """Whether anything was noted that the next step has to drop."""
 
     @property
     def id(self) -> str:
         """Return the id that the graph gives it."""
         return f"t{self.index}"
+
+    def forget(self) -> None:
+        """Drop what was noted about the tensor of the step before."""
+        self.writes, self.hooked, self.flagged, self.retained = [], [], [], None
+        self.has_grad, self.grad_norm = False, None
+        self.retains_grad, self.version, self.hooks = False, 0, 0
+        self.touched = False
+
+    def renew(self, seen: TensorSeen) -> None:
+        """Let the slot stand for the tensor that the next step made."""
+        self.previous, self.tid = self.tid, seen.tid
+        self.seen, self.nid = seen, seen.nid
+        self.requires_grad, self.is_leaf = seen.requires_grad, seen.is_leaf
+        self.count += 1
+        self.forget()
+        self.retains_grad, self.version = seen.retains_grad, seen.version
+        self.hooks = seen.hooks
+
+
+class Link(NamedTuple):
+    """An edge between slots.
+
+    Attributes
+    ----------
+    to : NodeRecord or TensorRecord
+        A leaf, or the node behind the input. A tensor that is no leaf stands for its node.
+    output_nr : int
+    carried : bool
+        Whether what it leads to was made in an earlier step.
+    """
+
+    to: NodeRecord | TensorRecord
+    output_nr: int
+    carried: bool
 
 
 @dataclass(slots=True)
@@ -105,11 +145,25 @@ class NodeRecord:
     outputs: tuple[int, ...] = ()
     count: int = 1
     previous: int = -1
+    links: list[Link] = field(default_factory=list)
 
     @property
     def id(self) -> str:
         """Return the id that the graph gives it."""
         return f"n{self.index}"
+
+
+@dataclass(slots=True)
+class OpSlot:
+    """One op of the step: what it made last time, to be taken over by the next."""
+
+    made: Moment
+    tensors: list[TensorRecord] = field(default_factory=list)
+    nodes: list[NodeRecord] = field(default_factory=list)
+    operands: tuple[int, ...] = ()
+    """Indices of the tensors it was called with."""
+    key: tuple[str, str] | None = None
+    """The name that the source gives the output, inside a function."""
 
 
 @dataclass(slots=True)
@@ -145,17 +199,23 @@ class Model:
         """Per name the (tid, line, ordinal) of its bindings, the newest last."""
         self.grad_values: dict[int, int] = {}
         """tid of a value read from ``.grad`` to the tid of its tensor."""
+        self.rebound: list[Rebound] = []
+        """Leaves whose names were taken away; whoever reads them takes them out."""
         self.passes: list[Pass] = []
         self.steps = 0
         self.seen = 0
         self.ordinal = 0
         self._slots: dict[tuple[Any, ...], int] = {}
-        self._node_slots: dict[tuple[Any, ...], int] = {}
-        self._turns: dict[tuple[int, str], tuple[int, int]] = {}
+        self._node_slots: dict[tuple[Any, ...], NodeRecord] = {}
+        self._records: list[TensorRecord] = []
+        self._ops: dict[tuple[int, str], list[OpSlot | None]] = {}
         self._next_index = 0
-        self._pending: tuple[int, tuple[int, ...]] | None = None
+        self._pending: tuple[int, int | None] | None = None
         self._handlers: dict[type, Callable[[Any], None]] = {
             OpCalled: self._op,
+            OpRepeated: self.repeated,
+            PassRepeated: self._pass_repeated,
+            Written: self._written,
             WriteAttempted: self._introduce,
             Accessed: self._access,
             BackwardCalled: self._backward,
@@ -214,49 +274,183 @@ class Model:
 
     def feed(self, event: Event) -> None:
         """Take in one event."""
-        self.seen += 1
         self.ordinal = event.ordinal
         handler = self._handlers.get(type(event))
         if handler is not None:
             handler(event)
 
-    def _turn(self, site: int, op: str) -> int:
-        """Count how often a place ran in this step."""
-        step, turn = self._turns.get((site, op), (-1, 0))
-        turn = turn + 1 if step == self.steps else 0
-        self._turns[(site, op)] = (self.steps, turn)
-        return turn
-
     def _op(self, event: OpCalled) -> None:
-        turn = self._turn(event.site, event.op)
+        slots = self._ops.setdefault((event.site, event.op), [])
+        while len(slots) <= event.turn:
+            slots.append(None)
+        slot = slots[event.turn]
+        if slot is None or not self._again(event, slot):
+            slot = slots[event.turn] = self._first(event, event.turn)
+        slot.operands = tuple([self._index(tid) for tid in event.inputs])
+        tensors = self.tensors
+        for tid in event.inputs:
+            record = tensors.get(tid)
+            if record is not None:
+                record.used = True
+        for tid in event.wrote:
+            self._wrote(tid, event)
+        if slot.key is not None and event.outputs:
+            self._name_output(event.site, event.direct, event.outputs[0], slot.key, event.ordinal)
+
+    def _index(self, tid: int) -> int:
+        record = self.tensors.get(tid)
+        return -1 if record is None else record.index
+
+    def _wrote(self, tid: int, event: Any) -> None:
+        record = self.tensors.get(tid)
+        if record is None:
+            return
+        record.version += 1
+        record.touched = True
+        if record.writes and record.writes[-1].site == event.site:
+            record.writes[-1].ordinal = event.ordinal
+        else:
+            _remember(record.writes, Moment(event.ordinal, event.site, event.op))
+
+    def _written(self, event: Written) -> None:
+        self._wrote(event.tid, event)
+
+    def repeated(self, event: OpRepeated) -> None:
+        """Take over the slot of an op that did the same again.
+
+        Called instead of `feed`, for speed; most events of a long loop are of this type.
+        """
+        ordinal, site, op, direct, inputs, turn, tid, nid, base, shape, before, times = event
+        slot = self._ops[(site, op)][turn]
+        if slot is None:
+            return
+        tensors = self.tensors
+        record = slot.tensors[0]
+        last = record.tid
+        if last == tid:
+            return
+        # The one before the newest may still be referred to, by what is carried from
+        # step to step; all older ones are let go.
+        for old in (record.previous, last):
+            if old != before:
+                tensors.pop(old, None)
+        tensors[before] = record
+        seen = record.seen
+        if base != seen.base or shape != seen.shape:
+            record.seen = seen._replace(base=base, shape=shape)
+        record.previous, record.tid, record.nid = before, tid, nid
+        record.count += times
+        record.inputs = inputs
+        if record.touched:
+            record.forget()
+        if record.alias >= 0:
+            record.alias = inputs[0]
+        tensors[tid] = record
+        slot.made.ordinal = ordinal
+        if nid >= 0:
+            node, nodes = slot.nodes[0], self.nodes
+            nodes.pop(node.previous, None)
+            node.previous, node.nid = node.nid, nid
+            node.count += times
+            node.inputs, node.outputs = inputs, (tid,)
+            nodes[nid] = node
+        for number, index in zip(inputs, slot.operands, strict=False):
+            used = tensors.get(number)
+            if used is None or used.index != index:
+                self._moved(slot, inputs)
+                break
+        key = slot.key
+        if key is not None:
+            if self.names.get(key) == last:
+                self.names[key] = tid
+                past = self.history[key]
+                past[-1] = (tid, past[-1][1], ordinal)
+            else:
+                self._name_output(site, direct, tid, key, ordinal)
+
+    def _moved(self, slot: OpSlot, inputs: tuple[int, ...]) -> None:
+        """Note that an op was called with other tensors than in the step before."""
+        for tid in inputs:
+            record = self.tensors.get(tid)
+            if record is not None:
+                record.used = True
+        slot.operands = tuple([self._index(tid) for tid in inputs])
+        for node in slot.nodes[:1]:
+            node.links = self._links_by_inputs(inputs)
+
+    def _again(self, event: OpCalled, slot: OpSlot) -> bool:
+        """Take the slot over, if the op did what it did in the step before."""
+        seen_tensors, seen_nodes = event.tensors, event.nodes
+        if len(seen_tensors) != len(slot.tensors) or len(seen_nodes) != len(slot.nodes):
+            return False
+        outputs, tensors, nodes = event.outputs, self.tensors, self.nodes
+        for seen in seen_tensors:
+            if seen.tid not in outputs or seen.tid in tensors:
+                return False
+        for node, seen_node in zip(slot.nodes, seen_nodes, strict=True):
+            if node.seen.name != seen_node.name or seen_node.nid in nodes:
+                return False
+        slot.made.ordinal = event.ordinal
+        for record, seen in zip(slot.tensors, seen_tensors, strict=True):
+            # The one before the last is let go; the last may still be referred to by
+            # what is carried from step to step.
+            if tensors.get(record.previous) is record:
+                del tensors[record.previous]
+            record.renew(seen)
+            record.inputs = event.inputs
+            record.grad_enabled = event.grad_enabled
+            if record.alias >= 0:
+                record.alias = event.inputs[0]
+            tensors[seen.tid] = record
+        for node, seen_node in zip(slot.nodes, seen_nodes, strict=True):
+            if nodes.get(node.previous) is node:
+                del nodes[node.previous]
+            node.previous, node.nid = node.nid, seen_node.nid
+            node.seen = seen_node
+            node.count += 1
+            if node.op:
+                node.inputs, node.outputs = event.inputs, outputs
+            nodes[seen_node.nid] = node
+        for node in slot.nodes:
+            self._link(node)
+        return True
+
+    def _links_by_inputs(self, inputs: tuple[int, ...]) -> list[Link]:
+        """Return the links of an op that was called with other tensors than before.
+
+        Its edges are read from torch once; in a later step they are those of its inputs.
+        """
+        links = []
+        for tid in inputs:
+            record = self.tensors.get(tid)
+            if record is not None and record.requires_grad:
+                links.append(Link(record, record.seen.output_nr, record.tid != tid))
+        return links
+
+    def _first(self, event: OpCalled, turn: int) -> OpSlot:
+        """Make a slot for an op that is new, or that did something else this time."""
         made = Moment(event.ordinal, event.site, event.op)
+        slot = OpSlot(made)
         outputs = {tid: i for i, tid in enumerate(event.outputs)}
         for index, seen in enumerate(event.tensors):
             which = outputs.get(seen.tid)
-            if which is None:
+            if which is None or seen.tid in event.inputs:
                 place_in = event.inputs.index(seen.tid) if seen.tid in event.inputs else -index - 1
                 self._add_tensor(seen, ("in", event.site, event.op, turn, place_in), None)
             else:
-                self._add_tensor(seen, (event.site, event.op, turn, which), made)
+                key = (event.site, event.op, turn, which)
+                slot.tensors.append(self._add_tensor(seen, key, made))
                 self._describe_output(event, seen.tid)
         if event.nodes:
             foreign = self._foreign(event)
             mine = [seen for seen in event.nodes if seen.nid not in foreign]
-            self._add_nodes(event, mine, (event.site, event.op, turn), made)
+            slot.nodes = self._add_nodes(event, mine, (event.site, event.op, turn), made)
             if foreign:
                 rest = [seen for seen in event.nodes if seen.nid in foreign]
                 key = ("in", event.site, event.op, turn)
                 self._add_nodes(None, rest, key, Moment(event.ordinal, 0))
-        for tid in event.inputs:
-            record = self.tensors.get(tid)
-            if record is not None:
-                record.used = True
-        for tid in event.wrote:
-            record = self.tensors.get(tid)
-            if record is not None:
-                _remember(record.writes, made)
-                record.version += 1
-        self._name_by_source(event)
+        self._name_by_source(event, slot)
+        return slot
 
     def _foreign(self, event: OpCalled) -> set[int]:
         """Return the nodes that an input brought along: made before, by something unseen."""
@@ -309,15 +503,18 @@ class Model:
         old = self.tensors.get(self._slots.get(key, -1))
         if old is not None and key[0] == "in" and (old.registered or any_current(old)):
             old = None
-        if old is None:
-            self._next_index += 1
-            index, count = self._next_index, 1
-        else:
-            index, count = old.index, old.count + 1
-            self.tensors.pop(old.previous, None)
+        if old is not None and old.tid == self._slots[key]:
+            if self.tensors.get(old.previous) is old:
+                del self.tensors[old.previous]
+            old.renew(seen)
+            old.made = made or Moment(self.ordinal, 0)
+            self.tensors[seen.tid] = old
+            self._slots[key] = seen.tid
+            return old
+        self._next_index += 1
         record = TensorRecord(
             seen.tid,
-            index,
+            self._next_index,
             seen,
             seen.requires_grad,
             seen.is_leaf,
@@ -326,43 +523,59 @@ class Model:
             seen.hooks,
             seen.nid,
             made or Moment(self.ordinal, 0),
-            count=count,
-            previous=-1 if old is None else old.tid,
         )
         self.tensors[seen.tid] = record
         self._slots[key] = seen.tid
+        self._records.append(record)
         return record
 
     def _add_nodes(
         self, event: Any, nodes: Iterable[NodeSeen], key: tuple[Any, ...], made: Moment
-    ) -> None:
+    ) -> list[NodeRecord]:
+        added: list[NodeRecord] = []
         for index, seen in enumerate(nodes):
             if seen.nid in self.nodes:
                 continue
             slot = (*key, "n", index, seen.name)
-            old = self.nodes.get(self._node_slots.get(slot, -1))
-            if old is None:
+            record = self._node_slots.get(slot)
+            inputs = getattr(event, "inputs", ()) if index == 0 else ()
+            outputs = getattr(event, "outputs", ())
+            if record is None:
                 self._next_index += 1
-                number, count = self._next_index, 1
+                what = made.what if index == 0 else ""
+                record = NodeRecord(
+                    seen.nid, self._next_index, seen, what, made, inputs, outputs
+                )
+                self._node_slots[slot] = record
             else:
-                number, count = old.index, old.count + 1
-                self.nodes.pop(old.previous, None)
-            self.nodes[seen.nid] = NodeRecord(
-                seen.nid,
-                number,
-                seen,
-                made.what if index == 0 else "",
-                made,
-                getattr(event, "inputs", ()) if index == 0 else (),
-                getattr(event, "outputs", ()),
-                count,
-                -1 if old is None else old.nid,
-            )
-            self._node_slots[slot] = seen.nid
+                if self.nodes.get(record.previous) is record:
+                    del self.nodes[record.previous]
+                record.previous, record.nid, record.seen = record.nid, seen.nid, seen
+                record.made, record.inputs, record.outputs = made, inputs, outputs
+                record.count += 1
+            self.nodes[seen.nid] = record
+            added.append(record)
+        for record in added:
+            self._link(record)
+        return added
+
+    def _link(self, node: NodeRecord) -> None:
+        """Take a node's edges over as links to slots, which outlive a step."""
+        links = []
+        for kind, number, output_nr in node.seen.edges:
+            if kind == "t":
+                leaf = self.tensors.get(number)
+                if leaf is not None:
+                    links.append(Link(leaf, output_nr, False))
+                continue
+            behind = self.nodes.get(number)
+            if behind is not None:
+                links.append(Link(behind, output_nr, behind.nid != number))
+        node.links = links
 
     # Names -----------------------------------------------------------------------
 
-    def _name_by_source(self, event: OpCalled) -> None:
+    def _name_by_source(self, event: OpCalled, slot: OpSlot) -> None:
         """Name tensors inside functions by what the source calls them."""
         place = self.place(event.site)
         if place is None:
@@ -375,14 +588,27 @@ class Model:
             for name, tid in zip(place.targets, event.outputs, strict=False):
                 self.bind(place.function, name, tid, place.line, place.label, event.ordinal)
         elif not place.unpacked:
-            # A module call runs several ops at one place; each in turn is taken for the
-            # value, and the last one is.
-            tid = event.outputs[0]
-            key = (place.function, place.targets[0])
-            if not event.direct and self._pending == (event.site, self.names.get(key, -1)):
-                self._unbind_last(key)
-            self.bind(*key, tid, place.line, place.label, event.ordinal)
-            self._pending = (event.site, tid)
+            slot.key = (place.function, place.targets[0])
+
+    def _name_output(
+        self, site: int, direct: bool, tid: int, key: tuple[str, str], ordinal: int
+    ) -> None:
+        """Bind the name that the source gives an op's output.
+
+        A module call runs several ops at one place. Each in turn is taken for the
+        value; the last one is.
+        """
+        before = self.names.get(key)
+        if before is not None and self.tensors.get(before) is self.tensors.get(tid):
+            self.names[key] = tid
+            self.history[key][-1] = (tid, self.history[key][-1][1], ordinal)
+            return
+        if not direct and self._pending == (site, before):
+            self._unbind_last(key)
+        place = self.place(site)
+        if place is not None:
+            self.bind(*key, tid, place.line, place.label, ordinal)
+        self._pending = (site, tid)
 
     def _hint_operands(self, event: OpCalled, place: Place) -> None:
         words = [word for word in place.operands if not _is_literal_or_module(word)]
@@ -401,14 +627,12 @@ class Model:
             self.history[key].pop()
 
     def current_tensors(self) -> list[TensorRecord]:
-        """Return the newest record of each slot, in the order in which slots were made."""
-        records = (self.tensors.get(tid) for tid in self._slots.values())
-        return sorted((r for r in records if r is not None), key=lambda r: r.index)
+        """Return the record of each slot, in the order in which slots were made."""
+        return self._records
 
     def current_nodes(self) -> list[NodeRecord]:
-        """Return the newest node of each slot."""
-        records = (self.nodes.get(nid) for nid in self._node_slots.values())
-        return sorted((r for r in records if r is not None), key=lambda r: r.index)
+        """Return the node of each slot."""
+        return list(self._node_slots.values())
 
     def bind(
         self, scope: str, name: str, tid: int, line: int | None, label: str, ordinal: int
@@ -418,21 +642,34 @@ class Model:
         before = self.names.get(key)
         if before == tid:
             return
+        self.names[key] = tid
         old = self.tensors.get(before) if before is not None else None
+        record = self.tensors.get(tid)
+        past = self.history.setdefault(key, [])
+        if old is not None and old is record and past:
+            # The next step bound the same name at the same place.
+            past[-1] = (tid, line, ordinal)
+            return
         if old is not None:
+            if old.is_leaf and old.requires_grad and tid >= 0:
+                self.rebound.append(Rebound(ordinal, scope, name, old.tid, tid))
             for known in old.names:
                 if (known.scope, known.name) == key:
                     known.current = False
-        self.names[key] = tid
-        past = self.history.setdefault(key, [])
         past.append((tid, line, ordinal))
         if len(past) > _LONGEST_HISTORY:
             del past[1]
-        record = self.tensors.get(tid)
         if record is not None:
-            record.names.append(Name(scope, name, line, label, ordinal))
-            if len(record.names) > _LONGEST_HISTORY:
-                del record.names[1]
+            self._add_name(record, Name(scope, name, line, label, ordinal))
+
+    def _add_name(self, record: TensorRecord, name: Name) -> None:
+        for known in record.names:
+            if (known.scope, known.name, known.line) == (name.scope, name.name, name.line):
+                known.current, known.ordinal = True, name.ordinal
+                return
+        record.names.append(name)
+        if len(record.names) > _LONGEST_HISTORY:
+            del record.names[1]
 
     def _bound(self, event: Bound) -> None:
         self._introduce(event)
@@ -450,7 +687,7 @@ class Model:
         record = self.tensors.get(event.tid)
         if record is None:
             return
-        record.used = True
+        record.used = record.touched = True
         moment = Moment(event.ordinal, event.site, event.what)
         if event.what == "grad" and event.value != -1:
             self.grad_values[event.value] = event.tid
@@ -494,10 +731,19 @@ class Model:
         if not event.failed:
             self.steps += 1
 
+    def _pass_repeated(self, event: PassRepeated) -> None:
+        self.steps += event.times
+        for known in reversed(self.passes):
+            if known.site == event.site:
+                known.ordinal, known.finished = event.began, event.ordinal
+                known.roots, known.failed = event.roots, False
+                break
+
     def _state(self, event: StateRead) -> None:
         record = self.tensors.get(event.tid)
         if record is None:
             return
+        record.touched = True
         record.requires_grad, record.is_leaf = event.requires_grad, event.is_leaf
         record.retains_grad, record.version = event.retains_grad, event.version
         record.hooks = event.hooks

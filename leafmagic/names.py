@@ -18,6 +18,7 @@ from torch import Tensor
 from leafmagic import autograd
 from leafmagic.cell import CellSource, attribute_stores
 from leafmagic.events import AttributeStored, Bound, Event, Owned
+from leafmagic.log import EventLog
 from leafmagic.sites import Sites
 
 _MOST_ITEMS = 64
@@ -31,10 +32,7 @@ class NameWatch:
     ----------
     sites : Sites
     ledger : Ledger
-    emit : callable
-        Takes an event.
-    ordinal : callable
-        Gives the next event's number.
+    log : EventLog
     retain : tuple of str
         Names whose tensors get ``retain_grad()`` as soon as they can have it.
     """
@@ -43,16 +41,15 @@ class NameWatch:
         self,
         sites: Sites,
         ledger: autograd.Ledger,
-        emit: Callable[[Event], None],
-        ordinal: Callable[[], int],
+        log: EventLog,
         retain: tuple[str, ...] = (),
     ) -> None:
         self._sites = sites
         self._ledger = ledger
-        self._emit = emit
-        self._ordinal = ordinal
+        self._log = log
         self._retain = frozenset(retain)
         self._pointed: dict[str, int] = {}
+        self._repeats: dict[str, Any] = {}
         self._last: dict[str, int] = {}
 
     def start(self, namespace: Mapping[str, Any]) -> None:
@@ -90,13 +87,23 @@ class NameWatch:
         tid = self._ledger.tensor(value)
         if self._pointed.get(name) != tid:
             self._pointed[name] = tid
-            self._report(name, tid, line, filename)
+            repeat = autograd.REFS[id(value)].repeat
+            again = repeat is not None and self._repeats.get(name) is repeat
+            self._repeats[name] = repeat
+            self._report(name, tid, line, filename, again=again)
             if name in self._retain:
                 retain_if_possible(value)
 
-    def _report(self, name: str, tid: int, line: int | None, filename: str | None) -> None:
+    def _report(
+        self, name: str, tid: int, line: int | None, filename: str | None, *, again: bool = False
+    ) -> None:
         label = self._sites.label(filename) if filename else ""
-        self._emit(Bound(self._ordinal(), "", name, tid, line, label, *self._ledger.take()))
+        seen = self._ledger.take()
+        event = Bound(self._log.next_ordinal(), "", name, tid, line, label, *seen)
+        if again and not seen[0]:
+            self._log.replace((Bound, name, line), event)
+        else:
+            self._log.emit(event)
 
 
 class Retainer:

@@ -18,25 +18,45 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from leafmagic import autograd, functions
-from leafmagic.autograd import Ledger, can_be_read, flatten, grad_fn_of, version_of
+from leafmagic.autograd import REFS, Ledger, can_be_read, flatten, grad_fn_of, version_of
 from leafmagic.events import (
     Accessed,
     BackwardCalled,
     BackwardReturned,
-    Event,
-    GradModeSet,
     OpCalled,
+    PassRepeated,
     Raised,
     WriteAttempted,
+    Written,
 )
-from leafmagic.functions import BACKWARD, CALL, GRAD_MODE, IGNORE, OP, READ, SINK, WRITE
+from leafmagic.functions import BACKWARD, IGNORE, OP, READ, SINK, WRITE
+from leafmagic.log import EventLog, Repeat
 from leafmagic.sites import Sites
 
 _EMPTY: dict[str, Any] = {}
+_PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device})
+_tuple = tuple.__new__
+
+
+class Turns:
+    """How often an op ran at a place in the current step, and how it turned out before.
+
+    Attributes
+    ----------
+    plain : list of Repeat or None
+        Per turn what to compare with, if the output was one new tensor; else None.
+    """
+
+    __slots__ = ("plain", "step", "turn")
+
+    def __init__(self) -> None:
+        self.step = -1
+        self.turn = 0
+        self.plain: list[Repeat | None] = []
 
 
 class Recorder(TorchFunctionMode):
-    """Records what user code does with torch into `events`.
+    """Records what user code does with torch into a log.
 
     Parameters
     ----------
@@ -49,8 +69,8 @@ class Recorder(TorchFunctionMode):
 
     Attributes
     ----------
-    events : list of Event
-        Whoever reads them takes them out.
+    log : EventLog
+        What was recorded.
     seconds : float
         Time spent here, measured on one call in sixteen.
     failure : BaseException or None
@@ -66,27 +86,27 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.sites = sites
         self.ledger = Ledger()
-        self.events: list[Event] = []
+        self.log = EventLog()
         self.failure: BaseException | None = None
         self.on_output: Callable[[int, bool, list[Tensor], list[Tensor]], None] | None = None
         self.on_parameters: Callable[[FrameType | None], None] | None = None
         self.seconds = 0.0
         self.calls = 0
-        self._ordinal = 0
+        self.step = 0
+        self._sunk: set[tuple[int, str]] = set()
+        self._passes: set[int] = set()
+        self._turns: list[dict[str, Turns]] = []
         self._watch = watch
         self._settled = settled
         self._statement = -1
-        self._kinds: dict[Any, tuple[int, str]] = {}
-
-    def next_ordinal(self) -> int:
-        """Return the number of the next event."""
-        self._ordinal += 1
-        return self._ordinal
+        self._kinds: dict[Any, tuple[int, str, bool]] = {}
+        self._numbers, self._statements = sites.numbers, sites.statement
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         """Run a torch function, and record it."""
+        # The hot path: what is spelt out here rather than called is so for speed.
         __tracebackhide__ = True
         if kwargs is None:
             kwargs = _EMPTY
@@ -94,79 +114,147 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs)
         known = self._kinds.get(func)
         if known is None:
-            known = self._kinds[func] = functions.classify(func)
-        kind = known[0]
+            known = self._kinds[func] = _kind_of(func)
+        kind, op, care = known
         if kind == IGNORE:
             return func(*args, **kwargs)
-        if kind == OP:
-            return self._op(func, known[1], args, kwargs, sys._getframe(1))
-        return self._other(func, kind, known[1], args, kwargs, sys._getframe(1))
-
-    # Ops -------------------------------------------------------------------------
-
-    def _op(self, func: Any, op: str, args: Any, kwargs: Any, frame: FrameType | None) -> Any:
-        __tracebackhide__ = True
-        started = time.perf_counter() if self.calls & 15 == 0 else 0.0
+        frame = sys._getframe(1)
+        if kind != OP:
+            # Libraries look at .grad all the time: that is nobody's mistake.
+            if kind == READ and not self.sites.is_user(frame.f_code):
+                return func(*args, **kwargs)
+            return self._other(func, kind, op, args, kwargs, frame)
         self.calls += 1
-        place = self._arrive(frame)
-        inputs: list[Tensor] = []
-        wrote: tuple[int, ...] = ()
-        tids: tuple[int, ...] = ()
-        versions: list[int] | None = None
-        if place is not None:
-            try:
-                flatten(args, inputs)
-                if kwargs:
-                    flatten(kwargs.values(), inputs)
-                tensor = self.ledger.tensor
-                tids = tuple([tensor(t) for t in inputs])
-                if type(func) is FunctionType:
-                    # Python functions (torch.nn.init, inplace=True) decide for themselves
-                    # whether and under which grad mode they write: look afterwards.
-                    versions = [version_of(t) for t in inputs]
-                elif op[-1] == "_" or op == "setitem" or "out" in kwargs:
-                    wrote = self._about_to_write(place, op, args, kwargs, tids)
-            except Exception as error:
-                self._give_up(error)
-                place = None
+        started = 0.0 if self.calls & 15 else time.perf_counter()
+        try:
+            site = self._numbers.get((id(frame.f_code), frame.f_lasti))
+            if site is None:
+                site, direct = self._arrive(frame)
+            else:
+                direct = True
+                if self._statements[site] not in (-1, self._statement):
+                    self._arrive(frame)
+            tids = self._number(args, kwargs)
+            before = None
+            if care or (kwargs and "out" in kwargs):
+                before = self._before(func, op, (site, direct), args, kwargs, tids)
+        except Exception as error:
+            self._give_up(error)
+            return func(*args, **kwargs)
         paused = time.perf_counter() if started else 0.0
         try:
             result = func(*args, **kwargs)
         except BaseException as error:
-            self._raised(place, op, tids, (), error)
+            self._raised((site, direct), op, tids, (), error)
             raise
-        if place is not None:
-            resumed = time.perf_counter() if started else 0.0
-            try:
-                if versions is not None:
-                    wrote = tuple(
-                        [
-                            tid
-                            for tid, t, version in zip(tids, inputs, versions, strict=True)
-                            if version_of(t) != version
-                        ]
-                    )
-                self._record(place, op, inputs, tids, result, wrote)
-            except Exception as error:
-                self._give_up(error)
-            if started:
-                self.seconds += 16 * (time.perf_counter() - resumed + paused - started)
+        resumed = time.perf_counter() if started else 0.0
+        try:
+            self._record(site, direct, op, args, kwargs, tids, result, before)
+        except Exception as error:
+            self._give_up(error)
+        if started:
+            self.seconds += 16 * (time.perf_counter() - resumed + paused - started)
         return result
 
-    def _arrive(self, frame: FrameType | None) -> tuple[int, bool] | None:
-        """Find the user's line; report names bound before it. None after a failure."""
+    def _number(self, args: Any, kwargs: Any) -> tuple[int, ...]:
+        """Return the numbers of the tensors among the arguments."""
+        epoch, refs = self.ledger.epoch, REFS
+        numbers: list[int] = []
+        for arg in args:
+            kind = type(arg)
+            if kind in _PLAIN:
+                continue
+            if kind is Tensor or isinstance(arg, Tensor):
+                ref = refs.get(id(arg))
+                if ref is not None and ref.epoch == epoch and ref() is arg:
+                    numbers.append(ref.tid)
+                else:
+                    numbers.append(self.ledger.tensor(arg))
+            elif isinstance(arg, list | tuple):
+                numbers += map(self.ledger.tensor, flatten((arg,), []))
+        if kwargs:
+            numbers += map(self.ledger.tensor, flatten(kwargs.values(), []))
+        return tuple(numbers)
+
+    def _before(
+        self, func: Any, op: str, place: Any, args: Any, kwargs: Any, tids: tuple[int, ...]
+    ) -> tuple[int, ...] | list[int]:
+        """Return what an op is about to write, or the versions by which to tell later."""
+        if type(func) is FunctionType:
+            # Python functions (torch.nn.init, inplace=True) decide for themselves
+            # whether and under which grad mode they write: look afterwards.
+            return list(map(version_of, flatten((*args, *kwargs.values()), [])))
+        return self._about_to_write(place, op, args, kwargs, tids)
+
+    def _arrive(self, frame: FrameType | None) -> tuple[int, bool]:
+        """Find the user's line; report the names that were bound before it."""
+        site, direct, found = self.sites.find(frame)
+        statement = self._statements[site]
+        if statement >= 0 and statement != self._statement and found is not None:
+            self._statement = statement
+            self._watch(found, statement)
+        return site, direct
+
+    def _arrive_safely(self, frame: FrameType | None) -> tuple[int, bool] | None:
+        """Like `_arrive`; None after a failure."""
         try:
-            site, direct, found = self.sites.find(frame)
-            statement = self.sites.statement[site]
-            if statement >= 0 and statement != self._statement and found is not None:
-                self._statement = statement
-                self._watch(found, statement)
+            return self._arrive(frame)
         except Exception as error:
             self._give_up(error)
             return None
-        return site, direct
 
     def _record(
+        self,
+        site: int,
+        direct: bool,
+        op: str,
+        args: Any,
+        kwargs: Any,
+        tids: tuple[int, ...],
+        result: Any,
+        before: tuple[int, ...] | list[int] | None,
+    ) -> None:
+        wrote: tuple[int, ...] | None = None
+        if before is not None:
+            if isinstance(before, list):
+                wrote = _written(tids, flatten((*args, *kwargs.values()), []), before)
+            else:
+                wrote = before
+        while site >= len(self._turns):
+            self._turns.append({})
+        known = self._turns[site].get(op)
+        if known is None:
+            known = self._turns[site][op] = Turns()
+        if known.step != self.step:
+            known.step, known.turn = self.step, 0
+        turn = known.turn
+        if wrote is None and turn < len(known.plain) and isinstance(result, Tensor):
+            plain = known.plain[turn]
+            numbers = None if plain is None else self.ledger.repeated(result, plain)
+            if numbers is not None:
+                known.turn = turn + 1
+                log = self.log
+                log.ordinal += 1
+                log.repeat(
+                    plain, (log.ordinal, site, op, direct, tids, turn, *numbers, result.shape)
+                )
+                if self.on_output is not None:
+                    self.on_output(site, direct, flatten(args, []), [result])
+                return
+        elif wrote and len(wrote) == 1 and isinstance(result, Tensor) and result.grad_fn is None:
+            if not self.ledger.new_tensors and not torch.is_grad_enabled():
+                written = Written(self.log.next_ordinal(), site, op, wrote[0])
+                self.log.replace((Written, site, op, wrote[0]), written)
+                return
+        inputs = flatten((*args, *kwargs.values()), [])
+        made = self._record_fully((site, direct), op, inputs, tids, result, wrote or (), turn)
+        if made is not None:
+            while turn >= len(known.plain):
+                known.plain.append(None)
+            known.plain[turn] = made[0]
+            known.turn = turn + 1
+
+    def _record_fully(
         self,
         place: tuple[int, bool],
         op: str,
@@ -174,19 +262,26 @@ class Recorder(TorchFunctionMode):
         tids: tuple[int, ...],
         result: Any,
         wrote: tuple[int, ...],
-    ) -> None:
+        turn: int,
+    ) -> tuple[Repeat | None] | None:
+        """Record an op with all that it made.
+
+        Returns
+        -------
+        tuple of (Repeat or None) or None
+            What to compare with in the next step, so that a short record will do;
+            (None,) if it is not of that kind; None if nothing was recorded.
+        """
         ledger = self.ledger
         grad_enabled = True
+        made: list[Tensor] = []
         if isinstance(result, Tensor):
-            outputs: tuple[int, ...] = (ledger.tensor(result),)
-            made = [result]
-        else:
-            made = []
-            if isinstance(result, list | tuple):
-                flatten(result, made)
-            outputs = tuple([ledger.tensor(t) for t in made])
-            if not made and not wrote:
-                return
+            made.append(result)
+        elif isinstance(result, list | tuple):
+            flatten(result, made)
+        outputs = tuple([ledger.tensor(t) for t in made])
+        if not made and not wrote:
+            return None
         if wrote:
             # An in-place op gives a tensor that is known a new grad_fn.
             for tensor in made:
@@ -199,24 +294,31 @@ class Recorder(TorchFunctionMode):
         if made and not made[0].requires_grad:
             grad_enabled = torch.is_grad_enabled()
         tensors, nodes = ledger.take()
-        self.events.append(
+        self.log.emit(
             OpCalled(
-                self.next_ordinal(),
-                place[0],
-                op,
-                place[1],
+                self.log.next_ordinal(),
+                place[0], op, place[1],
                 tids,
                 outputs,
                 tensors,
                 nodes,
                 grad_enabled,
                 wrote,
+                turn,
             )
         )
         if tensors and self.on_parameters is not None and any(t.parameter for t in tensors):
-            self.on_parameters(sys._getframe(3))
+            self.on_parameters(sys._getframe(4))
         if self.on_output is not None:
             self.on_output(place[0], place[1], inputs, made)
+        one = not wrote and len(tensors) == 1 and isinstance(result, Tensor)
+        if not one or tensors[0].tid != outputs[0]:
+            return (None,)
+        nid = tensors[0].nid
+        if nid < 0:
+            return (Repeat("", outputs[0]),)
+        name = next((node.name for node in nodes if node.nid == nid), "")
+        return (Repeat(name, outputs[0]) if name else None,)
 
     def _about_to_write(
         self,
@@ -231,13 +333,11 @@ class Recorder(TorchFunctionMode):
             flatten((kwargs["out"],), targets)
         elif functions.writes_in_place(op):
             flatten(args[:1] or tuple(kwargs.values())[:1], targets)
-        if not targets:
-            return ()
         wrote = tuple([self.ledger.tensor(t) for t in targets])
-        if torch.is_grad_enabled():
-            self.events.append(
+        if wrote and torch.is_grad_enabled():
+            self.log.emit(
                 WriteAttempted(
-                    self.next_ordinal(), place[0], op, place[1], wrote, tids, *self.ledger.take()
+                    self.log.next_ordinal(), place[0], op, place[1], wrote, tids, *self.ledger.take()
                 )
             )
         return wrote
@@ -250,15 +350,7 @@ class Recorder(TorchFunctionMode):
         __tracebackhide__ = True
         if kind == BACKWARD:
             return self._backward(func, name, args, kwargs, frame)
-        if kind == GRAD_MODE:
-            result = func(*args, **kwargs)
-            place = self._arrive(frame)
-            if place is not None:
-                self.events.append(GradModeSet(self.next_ordinal(), place[0], bool(args[0])))
-            return result
-        if kind == READ and frame is not None and not self.sites.is_user(frame.f_code):
-            return func(*args, **kwargs)
-        place = self._arrive(frame)
+        place = self._arrive_safely(frame)
         if place is None or not args or not isinstance(args[0], Tensor):
             return func(*args, **kwargs)
         if kind == SINK:
@@ -268,12 +360,15 @@ class Recorder(TorchFunctionMode):
     def _sink(self, func: Any, name: str, args: Any, kwargs: Any, place: tuple[int, bool]) -> Any:
         __tracebackhide__ = True
         result = func(*args, **kwargs)
+        if (place[0], name) in self._sunk:
+            return result
         try:
+            self._sunk.add((place[0], name))
             tid = self.ledger.tensor(args[0])
             op = functions.plain_name(name)
-            self.events.append(
+            self.log.emit(
                 OpCalled(
-                    self.next_ordinal(),
+                    self.log.next_ordinal(),
                     place[0],
                     op,
                     place[1],
@@ -317,20 +412,21 @@ class Recorder(TorchFunctionMode):
                 value = self.ledger.tensor(value)
             elif not isinstance(value, bool):
                 value = -1
-            tid = self.ledger.tensor(tensor)
-            self.events.append(
-                Accessed(
-                    self.next_ordinal(),
-                    place[0],
-                    name,
-                    tid,
-                    mine,
-                    value,
-                    *flags,
-                    torch.is_grad_enabled(),
-                    *self.ledger.take(),
-                )
+            event = Accessed(
+                self.log.next_ordinal(),
+                place[0],
+                name,
+                self.ledger.tensor(tensor),
+                mine,
+                value,
+                *flags,
+                torch.is_grad_enabled(),
+                *self.ledger.take(),
             )
+            if name == "set_grad" and value == -1 and not event.tensors:
+                self.log.replace((Accessed, place[0], event.tid), event)
+            else:
+                self.log.emit(event)
         except Exception as error:
             self._give_up(error)
         return result
@@ -344,59 +440,80 @@ class Recorder(TorchFunctionMode):
         self, func: Any, name: str, args: Any, kwargs: Any, frame: FrameType | None
     ) -> Any:
         __tracebackhide__ = True
-        place = self._arrive(frame)
+        place = self._arrive_safely(frame)
         roots: list[Tensor] = []
-        began = -1
+        called: BackwardCalled | None = None
+        again = False
         if place is not None:
             try:
                 roots = flatten(args[:1], [])
-                inputs = flatten([*args[1:2], kwargs.get("inputs")], []) if kwargs else []
-                began = self._began(place, name, roots, inputs, kwargs)
+                called = self._called(place, name, roots, args, kwargs)
+                again = self._is_again(called, roots)
+                if not again:
+                    self.log.emit(called)
             except Exception as error:
                 self._give_up(error)
         try:
             result = func(*args, **kwargs)
         except BaseException as error:
-            self._ended(place, began, True)
+            if called is not None:
+                if again:
+                    self.log.emit(called)
+                self._returned(called, True)
             self._raised(place, name, tuple(map(autograd.tid_of, roots)), roots, error)
             raise
-        self._ended(place, began, False)
+        if called is not None:
+            self.step += 1
+            if again:
+                end = self.log.next_ordinal()
+                repeated = PassRepeated(
+                    end, called.site, called.ordinal, name, called.roots, *called[5:7], 1
+                )
+                self.log.replace((PassRepeated, called.site), repeated)
+            else:
+                self._returned(called, False)
         self._call_settled(name, None)
         return result
 
-    def _began(
-        self,
-        place: tuple[int, bool],
-        name: str,
-        roots: list[Tensor],
-        inputs: list[Tensor],
-        kwargs: Any,
-    ) -> int:
-        ordinal = self.next_ordinal()
-        tids = tuple([self.ledger.tensor(root) for root in roots])
-        asked = tuple([self.ledger.tensor(t) for t in inputs]) if name == "grad" else ()
+    def _called(
+        self, place: tuple[int, bool], name: str, roots: list[Tensor], args: Any, kwargs: Any
+    ) -> BackwardCalled:
+        ledger = self.ledger
+        tids = tuple([ledger.tensor(root) for root in roots])
+        asked: tuple[int, ...] = ()
+        if name == "grad":
+            inputs = flatten([*args[1:2], kwargs.get("inputs")], [])
+            asked = tuple([ledger.tensor(t) for t in inputs])
         for root in roots:
             if root.grad_fn is not None:
-                self.ledger.node(root.grad_fn)
+                ledger.node(root.grad_fn)
         create = bool(kwargs.get("create_graph", False))
         retain = kwargs.get("retain_graph")
-        self.events.append(
-            BackwardCalled(
-                ordinal,
-                place[0],
-                name,
-                tids,
-                asked,
-                create if retain is None else bool(retain),
-                create,
-                *self.ledger.take(),
-            )
+        return BackwardCalled(
+            self.log.next_ordinal(),
+            place[0],
+            name,
+            tids,
+            asked,
+            create if retain is None else bool(retain),
+            create,
+            *ledger.take(),
         )
-        return ordinal
 
-    def _ended(self, place: tuple[int, bool] | None, began: int, failed: bool) -> None:
-        if place is not None:
-            self.events.append(BackwardReturned(self.next_ordinal(), place[0], began, failed))
+    def _is_again(self, called: BackwardCalled, roots: list[Tensor]) -> bool:
+        """Tell whether a backward pass is the one of the step before, once more."""
+        if called.site not in self._passes:
+            self._passes.add(called.site)
+            return False
+        if called.tensors or called.nodes or called.inputs:
+            return False
+        refs = [REFS.get(id(root)) for root in roots]
+        return all(ref is not None and ref.repeat is not None for ref in refs)
+
+    def _returned(self, called: BackwardCalled, failed: bool) -> None:
+        self.log.emit(
+            BackwardReturned(self.log.next_ordinal(), called.site, called.ordinal, failed)
+        )
 
     def _raised(
         self,
@@ -412,10 +529,10 @@ class Recorder(TorchFunctionMode):
             text = str(error)
             culprits: tuple[tuple[int, str, str], ...] = ()
             if "modified by an inplace operation" in text:
-                culprits = tuple(autograd.corrupted_saves(roots))
-            self.events.append(
+                culprits = tuple(autograd.corrupted_saves(self.ledger, roots))
+            self.log.emit(
                 Raised(
-                    self.next_ordinal(),
+                    self.log.next_ordinal(),
                     place[0],
                     op,
                     type(error).__name__,
@@ -438,6 +555,24 @@ class Recorder(TorchFunctionMode):
     def _give_up(self, error: BaseException) -> None:
         self.failure = error.with_traceback(None)
         self.ledger.take()
+
+
+def _kind_of(func: Any) -> tuple[int, str, bool]:
+    """Return `functions.classify` of it, and whether it may write to its arguments."""
+    kind, op = functions.classify(func)
+    return kind, op, type(func) is FunctionType or functions.writes_in_place(op)
+
+
+def _written(
+    tids: tuple[int, ...], inputs: list[Tensor], versions: list[int]
+) -> tuple[int, ...] | None:
+    """Return the inputs that a function changed; None if it left them alone."""
+    changed = [
+        tid
+        for tid, tensor, version in zip(tids, inputs, versions, strict=True)
+        if version_of(tensor) != version
+    ]
+    return tuple(changed) or None
 
 
 def _without_nonleaf_warning(func: Any, args: Any) -> Any:

@@ -50,7 +50,7 @@ class Sites:
         # Code objects are kept, or their ids could be used again. They hold constants
         # and names, never tensors.
         self._codes: dict[int, tuple[CodeType, int]] = {}
-        self._numbers: dict[tuple[int, int], int] = {}
+        self.numbers: dict[tuple[int, int], int] = {}
         self._spots: list[tuple[CodeType, int] | None] = [None]
         self._places: dict[int, Place | None] = {NOWHERE: None}
         self.statement: list[int] = [-1]
@@ -69,6 +69,11 @@ class Sites:
         frame : FrameType or None
             The user's frame.
         """
+        if frame is not None:
+            # Nearly always the user's own frame called, from a place that is known.
+            found = self.numbers.get((id(frame.f_code), frame.f_lasti))
+            if found is not None:
+                return found, True, frame
         direct = True
         codes = self._codes
         while frame is not None:
@@ -79,7 +84,7 @@ class Sites:
             kind = known[1]
             if kind == _USER:
                 key = (id(code), frame.f_lasti)
-                number = self._numbers.get(key)
+                number = self.numbers.get(key)
                 if number is None:
                     number = self._number(code, frame.f_lasti, key)
                 return number, direct, frame
@@ -107,7 +112,7 @@ class Sites:
     def _number(self, code: CodeType, lasti: int, key: tuple[int, int]) -> int:
         number = len(self._spots)
         self._spots.append((code, lasti))
-        self._numbers[key] = number
+        self.numbers[key] = number
         statement = -1
         if code.co_name == "<module>":
             line = next(
@@ -122,7 +127,7 @@ class Sites:
         if not self.is_user(code):
             return NOWHERE
         key = (id(code), lasti)
-        known = self._numbers.get(key)
+        known = self.numbers.get(key)
         return self._number(code, lasti, key) if known is None else known
 
     def place(self, site: int) -> Place | None:

@@ -15,7 +15,7 @@ from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_m
 from leafmagic import __version__, autograd, names
 from leafmagic.build import build_graph
 from leafmagic.cell import CellSource
-from leafmagic.events import Bound, Event, OpCalled, Owned, Raised, StateRead
+from leafmagic.events import Bound, Event, OpCalled, OpRepeated, Owned, Raised, StateRead
 from leafmagic.findings import Finding, Findings
 from leafmagic.graph import AutogradGraph
 from leafmagic.model import Model
@@ -24,7 +24,7 @@ from leafmagic.recording import SCHEMA_VERSION, Trace
 from leafmagic.recorder import Recorder
 from leafmagic.sites import Sites
 
-_FULL = 4096
+_FULL = 256
 _REFRESH_S = 0.1
 _SHARE = 20
 _PREVIEWS = 300
@@ -66,11 +66,11 @@ class Tracer(Trace):
         self._rules = Findings(self._model, self.options.ignore)
         self._recorder = Recorder(self._sites, self._arrive, self._settled)
         self._recorder.on_parameters = self._parameters
+        self._log = self._recorder.log
         self._watch = names.NameWatch(
             self._sites,
             self._recorder.ledger,
-            self._recorder.events.append,
-            self._recorder.next_ordinal,
+            self._log,
             self.options.retain,
         )
         if self.options.retain:
@@ -142,14 +142,14 @@ class Tracer(Trace):
         tids = tuple(ledger.tensor(tensor) for tensor in tensors)
         self._emit(
             OpCalled(
-                self._recorder.next_ordinal(), 0, "", False, tids, (), *ledger.take(), True, ()
+                self._log.next_ordinal(), 0, "", False, tids, (), *ledger.take(), True, ()
             )
         )
         for name, value in list(namespace.items()):
             if isinstance(value, Tensor) and names.is_users_name(name):
                 tid = autograd.tid_of(value)
                 if tid >= 0 and ledger.knows(value):
-                    ordinal = self._recorder.next_ordinal()
+                    ordinal = self._log.next_ordinal()
                     self._emit(Bound(ordinal, "", name, tid, None, "", (), ()))
         self._refresh(final=True)
         self.drain()
@@ -159,9 +159,8 @@ class Tracer(Trace):
         recorder = self._recorder
         self._look_at_names()
         if self.cell is not None:
-            recorder.events.extend(
-                names.stray_attributes(self.cell, namespace, recorder.next_ordinal)
-            )
+            for event in names.stray_attributes(self.cell, namespace, self._log.next_ordinal):
+                self._emit(event)
         self._refresh(final=True)
         self.drain()
         if recorder.failure is not None:
@@ -174,7 +173,7 @@ class Tracer(Trace):
 
     def _arrive(self, frame: FrameType, statement: int) -> None:
         self._watch.arrive(frame, statement)
-        if len(self._recorder.events) >= _FULL:
+        if len(self._log) >= _FULL:
             self.drain()
 
     def _settled(self, what: str, error: BaseException | None) -> None:
@@ -187,7 +186,7 @@ class Tracer(Trace):
         if self.options.grads == "norm" or (self.options.grads == "auto" and due):
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 self._refresh(final=False)
-        if len(self._recorder.events) >= _FULL:
+        if len(self._log) >= _FULL:
             self.drain()
 
     def _parameters(self, frame: FrameType | None) -> None:
@@ -202,18 +201,19 @@ class Tracer(Trace):
             for path, tensor, registered in names.owned({name: root}):
                 tid = autograd.tid_of(tensor)
                 if tid >= 0:
-                    self._emit(Owned(self._recorder.next_ordinal(), path, tid, registered))
+                    self._emit(Owned(self._log.next_ordinal(), path, tid, registered))
 
     def _emit(self, event: Event) -> None:
-        self._recorder.events.append(event)
+        self._log.emit(event)
 
     def _refresh(self, *, final: bool) -> None:
         """Read the state of the tensors that live; on the thread that runs the code."""
         started = time.perf_counter()
         recorder = self._recorder
-        self._recorder.events.extend(
-            names.owned_events(self._namespace or {}, recorder.ledger, recorder.next_ordinal)
-        )
+        for event in names.owned_events(
+            self._namespace or {}, recorder.ledger, self._log.next_ordinal
+        ):
+            self._emit(event)
         live = list(recorder.ledger.live())
         if not final:
             live = [(tid, t) for tid, t in live if t.requires_grad and autograd.can_be_read(t)]
@@ -239,7 +239,7 @@ class Tracer(Trace):
         retains = not leaf and tensor.retains_grad
         grad = tensor.grad if (leaf or retains) else None
         return StateRead(
-            self._recorder.next_ordinal(),
+            self._log.next_ordinal(),
             tid,
             tensor.requires_grad,
             leaf,
@@ -269,7 +269,7 @@ class Tracer(Trace):
         site = self._site_of(error)
         self._emit(
             Raised(
-                self._recorder.next_ordinal(),
+                self._log.next_ordinal(),
                 site,
                 "",
                 type(error).__name__,
@@ -310,18 +310,21 @@ class Tracer(Trace):
         """Fold what was recorded; return what the rules found in it. From any thread."""
         found: list[Finding] = []
         with self._lock:
-            events = self._recorder.events
-            taken = events[:]
-            del events[: len(taken)]
+            taken = self._log.take()
+            repeated = self._model.repeated
             for event in taken:
-                self._model.feed(event)
-                found.extend(self._rules.feed(event))
+                if type(event) is OpRepeated:
+                    repeated(event)
+                else:
+                    self._model.feed(event)
+                    found.extend(self._rules.feed(event))
+            self._model.seen += len(taken)
         return found
 
     @property
     def revision(self) -> int:
         """A number that grows when there is something new to draw."""
-        return self._model.seen + len(self._recorder.events) + (0 if self.running else 1)
+        return self._log.ordinal + (0 if self.running else 1)
 
     @property
     def graph(self) -> AutogradGraph:

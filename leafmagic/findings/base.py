@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from leafmagic.cell import Place
-from leafmagic.events import Event
+from leafmagic.events import Event, OpCalled
 from leafmagic.model import Model, TensorRecord
 
 Severity = Literal["error", "warning", "info"]
@@ -95,12 +95,15 @@ class Rule:
         What its findings carry.
     events : tuple of type
         The events it wants to see. It sees them after the model took them in.
+    ops : frozenset of str
+        Of `OpCalled`, only calls of these.
     """
 
     kind: ClassVar[str]
     code: ClassVar[str]
     severity: ClassVar[Severity] = "warning"
     events: ClassVar[tuple[type, ...]] = ()
+    ops: ClassVar[frozenset[str]] = frozenset()
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Yield what this event shows to be wrong."""
@@ -173,21 +176,25 @@ class Findings:
         self.model = model
         self._found: dict[tuple[Any, ...], Finding] = {}
         self._by_event: dict[type, list[Rule]] = {}
+        self._by_op: dict[str, list[Rule]] = {}
         ignored = set(ignore)
         for rule in RULES:
             if rule.kind not in ignored and rule.code not in ignored:
                 one = rule()
                 for event in rule.events:
                     self._by_event.setdefault(event, []).append(one)
+                for op in rule.ops:
+                    self._by_op.setdefault(op, []).append(one)
 
     def feed(self, event: Event) -> list[Finding]:
         """Show an event to the rules that want it; return what they found."""
-        rules = self._by_event.get(type(event))
-        if not rules:
+        kind = type(event)
+        rules = self._by_op.get(event.op) if kind is OpCalled else self._by_event.get(kind)
+        if not rules and not self.model.rebound:
             return []
-        found: list[Finding] = []
-        for rule in rules:
-            found.extend(self._count(finding) for finding in rule.check(event, self.model))
+        found = [self._count(f) for rule in rules or () for f in rule.check(event, self.model)]
+        while self.model.rebound:
+            found += self.feed(self.model.rebound.pop())
         return found
 
     def _count(self, finding: Finding) -> Finding:

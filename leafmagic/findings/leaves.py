@@ -49,17 +49,20 @@ def leaves_behind(model: Model, record: TensorRecord) -> list[TensorRecord]:
 
 def _leaves_by_graph(model: Model, record: TensorRecord) -> list[TensorRecord]:
     found: list[TensorRecord] = []
-    queue, seen = [record.nid], {record.nid}
-    for nid in queue:
-        node = model.nodes.get(nid)
-        if node is None or len(queue) > 400:
-            continue
-        for kind, number, _ in node.seen.edges:
-            if kind == "t" and number in model.tensors:
-                found.append(model.tensors[number])
-            elif kind == "n" and number not in seen:
-                seen.add(number)
-                queue.append(number)
+    start = model.nodes.get(record.nid)
+    queue = [] if start is None else [start]
+    seen = {record.nid}
+    for node in queue:
+        if len(queue) > 400:
+            break
+        for to, _, _ in node.links:
+            if isinstance(to, TensorRecord) and to.nid < 0:
+                found.append(to)
+                continue
+            behind = model.nodes.get(to.nid)
+            if behind is not None and behind.nid not in seen:
+                seen.add(behind.nid)
+                queue.append(behind)
     return found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
-from leafmagic.events import Accessed, Bound, OpCalled, Raised
+from leafmagic.events import Accessed, OpCalled, Raised, Rebound
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import (
@@ -179,7 +179,8 @@ class HiddenLeaf(Rule):
 
     kind = "hidden_leaf"
     code = "LM102"
-    events = (Accessed, OpCalled, Raised)
+    events = (Accessed, Raised)
+    ops = frozenset(_DEVICE_MOVES)
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at reads, at device moves of a nameless leaf, and at optimizers' refusals."""
@@ -191,8 +192,7 @@ class HiddenLeaf(Rule):
                 if kind == self.kind and meant is not None:
                     yield self._told(model, record, meant, variable, place.line)
         elif isinstance(event, OpCalled):
-            if event.op in _DEVICE_MOVES:
-                yield from self._moved(event, model)
+            yield from self._moved(event, model)
         elif "can't optimize a non-leaf" in event.text:
             yield from self._refused(event, model)
 
@@ -329,16 +329,12 @@ class LeafRebound(Rule):
 
     kind = "leaf_rebound"
     code = "LM103"
-    events = (Accessed, Bound, OpCalled, Raised)
+    events = (Accessed, Rebound, Raised)
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
-        """Look at bindings, at reads, and at errors from a ``.grad`` that is None."""
-        if isinstance(event, Bound):
-            yield from self._updated(model, event.scope, event.name)
-        elif isinstance(event, OpCalled):
-            place = model.place(event.site)
-            if place is not None and place.function != "<module>" and len(place.targets) == 1:
-                yield from self._updated(model, place.function, place.targets[0])
+        """Look at rebindings, at reads, and at errors from a ``.grad`` that is None."""
+        if isinstance(event, Rebound):
+            yield from self._updated(model, event)
         elif isinstance(event, Accessed):
             read = _read(event, model)
             if read is not None:
@@ -349,19 +345,13 @@ class LeafRebound(Rule):
         elif "NoneType" in event.text:
             yield from self._none(event, model)
 
-    def _updated(self, model: Model, scope: str, name: str) -> Iterator[Finding]:
-        history = model.history.get((scope, name), [])
-        if len(history) < 2 or history[-1][2] != model.ordinal:
-            return
-        old, new = (model.tensor(entry[0]) for entry in history[-2:])
-        if old is None or new is None or not (old.is_leaf and old.requires_grad):
-            return
-        if new.is_leaf and new.requires_grad:
+    def _updated(self, model: Model, event: Rebound) -> Iterator[Finding]:
+        new = model.tensor(event.new)
+        if new is None or (new.is_leaf and new.requires_grad):
             return
         above = [r.tid for r in model.ancestors(new.tid, 60)]
-        grads = [tid for tid in above if model.grad_values.get(tid) == old.tid]
-        if old.tid in above and grads:
-            yield self._told(model, new, name, None)
+        if event.old in above and any(model.grad_values.get(tid) == event.old for tid in above):
+            yield self._told(model, new, event.name, None)
 
     def _told(
         self, model: Model, new: TensorRecord, variable: str, symptom: int | None

@@ -257,7 +257,7 @@ class Lab:
         name = self._write(cells, name)
         self._go(f"/notebooks/{name}", viewport)
         self.page.locator(".jp-Notebook .cm-content").first.wait_for()
-        self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").first.wait_for()
+        self._wait_for_kernel(name)
         return self.page
 
     def run_first_cell(self) -> None:
@@ -298,6 +298,18 @@ class Lab:
             context.close()
         self._contexts.clear()
         self.server.end_kernels()
+
+    def _wait_for_kernel(self, name: str) -> None:
+        """Ask the server: the page's own indicator says idle before it is connected."""
+        for _ in range(300):
+            for session in self.server.call("/api/sessions"):
+                kernel = session["kernel"]
+                if session["path"] == name and kernel["connections"]:
+                    if kernel["execution_state"] == "idle":
+                        self.page.wait_for_timeout(300)
+                        return
+            self.page.wait_for_timeout(100)
+        pytest.fail("the notebook's kernel did not become idle")
 
     def _write(self, cells: list[str], name: str) -> str:
         name = name or f"test-{os.getpid()}-{id(self):x}-{next(self._numbers)}.ipynb"

@@ -1,0 +1,122 @@
+"""The events of a trace, on their way from the code that makes them to the model.
+
+In a loop nearly everything happens again and again. What did the same as in the step
+before is kept as one latest event per place, not as one event per step, until
+something else happens or the log is read. So a long loop neither fills memory nor
+costs a reading of each of its ops.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from leafmagic.events import Event, OpRepeated
+
+
+class Repeat:
+    """The newest run of an op that does the same in every step.
+
+    Attributes
+    ----------
+    name : str
+        The node behind its output; empty where there is none.
+    """
+
+    __slots__ = ("before", "dirty", "latest", "name", "tid", "times")
+
+    def __init__(self, name: str, tid: int) -> None:
+        self.name = name
+        self.tid = tid
+        self.before = tid
+        self.latest: tuple[Any, ...] = ()
+        self.times = 0
+        self.dirty = False
+
+    def event(self) -> OpRepeated:
+        """Return what happened since the last call."""
+        self.dirty = False
+        times, self.times = self.times, 0
+        return OpRepeated(*self.latest, self.before, times)
+
+
+class EventLog:
+    """Takes events in, in order, and hands them over.
+
+    Attributes
+    ----------
+    ordinal : int
+        The number of the newest event.
+    """
+
+    def __init__(self) -> None:
+        self.ordinal = 0
+        self._events: list[Event] = []
+        self._repeats: list[Repeat] = []
+        self._latest: dict[tuple[Any, ...], Event] = {}
+        # Taken for whatever is not the same again; the hot path does without.
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        """Return how many events wait."""
+        return len(self._events)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is anything to take."""
+        return bool(self._events or self._repeats or self._latest)
+
+    def next_ordinal(self) -> int:
+        """Return the number of the next event."""
+        self.ordinal += 1
+        return self.ordinal
+
+    def emit(self, event: Event) -> None:
+        """Take an event in."""
+        with self._lock:
+            self._settle()
+            self._events.append(event)
+
+    def repeat(self, repeat: Repeat, latest: tuple[Any, ...]) -> None:
+        """Take in that an op did the same again."""
+        repeat.before = repeat.tid
+        repeat.tid = latest[6]
+        repeat.latest = latest
+        repeat.times += 1
+        if not repeat.dirty:
+            repeat.dirty = True
+            self._repeats.append(repeat)
+
+    def replace(self, key: tuple[Any, ...], event: Any) -> None:
+        """Take an event in that makes the last one of that key not worth keeping."""
+        known: Any = self._latest.get(key)
+        if known is not None and hasattr(event, "times"):
+            event = event._replace(times=known.times + event.times)
+        self._latest[key] = event
+
+    def take(self) -> list[Event]:
+        """Hand over all events, in order. From any thread."""
+        with self._lock:
+            self._settle()
+            events = self._events
+            taken = events[:]
+            del events[: len(taken)]
+            return taken
+
+    def _settle(self) -> None:
+        """Turn what was repeated into events."""
+        if not self._repeats and not self._latest:
+            return
+        # The thread that records may add while this one takes: never swap the list.
+        repeats = self._repeats
+        count = len(repeats)
+        settled: list[Any] = [repeat.event() for repeat in repeats[:count]]
+        del repeats[:count]
+        for key in list(self._latest):
+            settled.append(self._latest.pop(key))
+        settled.sort(key=_ordinal)
+        self._events += settled
+
+
+def _ordinal(event: Any) -> int:
+    return int(event[0])

@@ -1,0 +1,183 @@
+"""What tracing costs. Run: python tests/benchmarks/overhead.py [--rounds N]
+
+Plain steps, steps under a TorchFunctionMode that does nothing, traced steps and steps
+under detect_anomaly take turns within one process, on one thread. What counts is the
+ratio to the plain steps of the same round; the median over all rounds is printed. The
+time of a traced block includes the folding of all that it recorded; what starting and
+stopping a trace costs is printed apart, since a cell pays it once.
+
+Limits: MLP of 13 layers 1.25, MLP of 2 layers 2.2, chain of 500 ops 2.4, tensor and
+process memory 1.02; always below detect_anomaly. The exit status tells whether all hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+import leafmagic
+
+Step = Callable[[], None]
+
+
+class NoOp(TorchFunctionMode):
+    """Sees everything and does nothing."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+
+def mlp_step(layers: int, width: int, batch: int) -> Step:
+    torch.manual_seed(0)
+    parts: list[nn.Module] = []
+    for _ in range(layers - 1):
+        parts += [nn.Linear(width, width), nn.ReLU()]
+    net = nn.Sequential(*parts, nn.Linear(width, width))
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-4)
+    x, y = torch.randn(batch, width), torch.randn(batch, width)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(net(x), y)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def chain_step(length: int) -> Step:
+    x = torch.ones(3, requires_grad=True)
+
+    def step() -> None:
+        y = x
+        for _ in range(length // 2):
+            y = y * 1.01
+            y = y + 0.5
+        x.grad = None
+        y.sum().backward()
+
+    return step
+
+
+CASES = {
+    "MLP, 13 layers": (lambda: mlp_step(13, 256, 64), 20, 1.25),
+    "MLP, 2 layers": (lambda: mlp_step(2, 32, 16), 150, 2.2),
+    "chain of 500 ops": (lambda: chain_step(500), 12, 2.4),
+}
+
+
+def timed(step: Step, steps: int, inside: AbstractContextManager[object]) -> float:
+    with inside as entered:
+        started = time.perf_counter()
+        for _ in range(steps):
+            step()
+        if isinstance(entered, leafmagic.Trace):
+            entered.drain()
+        return time.perf_counter() - started
+
+
+def measure(make: Callable[[], Step], steps: int, rounds: int) -> dict[str, float]:
+    step = make()
+    ways: dict[str, Callable[[], AbstractContextManager[object]]] = {
+        "plain": nullcontext,
+        "no-op mode": NoOp,
+        "traced": leafmagic.trace,
+        "detect_anomaly": lambda: torch.autograd.detect_anomaly(check_nan=False),
+    }
+    for make_context in ways.values():
+        timed(step, max(steps // 4, 2), make_context())
+    ratios: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(rounds):
+        taken = {name: timed(step, steps, make()) for name, make in ways.items()}
+        for name, seconds in taken.items():
+            ratios[name].append(seconds / taken["plain"])
+        ratios.setdefault("plain ms", []).append(1e3 * taken["plain"] / steps)
+    return {name: statistics.median(values) for name, values in ratios.items()}
+
+
+def start_and_stop(rounds: int) -> float:
+    """Return the milliseconds that an empty trace takes."""
+    taken = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        with leafmagic.trace():
+            pass
+        taken.append(1e3 * (time.perf_counter() - started))
+    return statistics.median(taken)
+
+
+def tensor_peak(traced: bool) -> int:
+    """Return the largest number of bytes that torch had allocated during ten steps."""
+    step = mlp_step(13, 256, 64)
+    step()
+    with leafmagic.trace() if traced else nullcontext():
+        with torch.profiler.profile(profile_memory=True, acc_events=True) as profile:
+            for _ in range(10):
+                step()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.json"
+        profile.export_chrome_trace(str(path))
+        events = json.loads(path.read_text())["traceEvents"]
+    return max(e["args"]["Total Allocated"] for e in events if e.get("name") == "[memory]")
+
+
+def process_peak(traced: bool) -> int:
+    """Return the peak resident bytes of a process that takes 200 steps."""
+    code = (
+        "import sys; sys.path.insert(0, sys.argv[1]); import overhead, torch, leafmagic;"
+        "torch.set_num_threads(1); overhead.take_steps(sys.argv[2] == 'traced')"
+    )
+    here = str(Path(__file__).parent)
+    mode = "traced" if traced else "plain"
+    done = subprocess.run(
+        [sys.executable, "-c", code, here, mode], check=True, capture_output=True, text=True
+    )
+    return int(done.stdout)
+
+
+def take_steps(traced: bool) -> None:
+    step = mlp_step(13, 256, 64)
+    with leafmagic.trace() if traced else nullcontext():
+        for _ in range(200):
+            step()
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=25)
+    rounds = parser.parse_args().rounds
+    torch.set_num_threads(1)
+    print(f"torch {torch.__version__}, one thread, medians over {rounds} rounds")
+    print(f"{'':18}{'plain ms':>10}{'no-op':>8}{'traced':>8}{'anomaly':>9}{'limit':>7}")
+    good = True
+    for name, (make, steps, limit) in CASES.items():
+        found = measure(make, steps, rounds)
+        good &= found["traced"] <= min(limit, found["detect_anomaly"])
+        print(
+            f"{name:18}{found['plain ms']:10.3f}{found['no-op mode']:8.2f}"
+            f"{found['traced']:8.2f}{found['detect_anomaly']:9.2f}{limit:7.2f}"
+        )
+    print(f"an empty trace takes {start_and_stop(rounds):.2f} ms")
+    for name, peak in (("tensor", tensor_peak), ("process", process_peak)):
+        plain, traced = peak(False), peak(True)
+        good &= traced <= 1.02 * plain
+        print(f"peak {name} memory: {traced / plain:.4f} of {plain / 2**20:.1f} MiB, limit 1.02")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
