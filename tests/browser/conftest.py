@@ -304,10 +304,10 @@ class Lab:
         for _ in range(300):
             for session in self.server.call("/api/sessions"):
                 kernel = session["kernel"]
-                if session["path"] == name and kernel["connections"]:
-                    if kernel["execution_state"] == "idle":
-                        self.page.wait_for_timeout(300)
-                        return
+                ready = kernel["connections"] and kernel["execution_state"] == "idle"
+                if session["path"] == name and ready:
+                    self.page.wait_for_timeout(300)
+                    return
             self.page.wait_for_timeout(100)
         pytest.fail("the notebook's kernel did not become idle")
 
