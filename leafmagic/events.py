@@ -152,6 +152,14 @@ class Written(NamedTuple):
     tid: int
 
 
+class Cleared(NamedTuple):
+    """A library set ``.grad`` to None, as ``zero_grad()`` does."""
+
+    ordinal: int
+    site: int
+    tid: int
+
+
 class WriteAttempted(NamedTuple):
     """An in-place op is about to run with grad mode on."""
 
@@ -328,6 +336,7 @@ Event = (
     | OpRepeated
     | PassRepeated
     | Written
+    | Cleared
     | WriteAttempted
     | Accessed
     | BackwardCalled

@@ -23,6 +23,7 @@ from leafmagic.events import (
     Accessed,
     BackwardCalled,
     BackwardReturned,
+    Cleared,
     OpCalled,
     PassRepeated,
     Raised,
@@ -120,10 +121,12 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs)
         frame = sys._getframe(1)
         if kind != OP:
-            # Libraries look at .grad all the time: that is nobody's mistake.
-            if kind == READ and not self.sites.is_user(frame.f_code):
-                return func(*args, **kwargs)
+            if kind in (READ, WRITE) and not self.sites.is_user(frame.f_code):
+                # Libraries look at .grad all the time: that is nobody's mistake.
+                return self._by_library(func, op, args, kwargs, frame)
             return self._other(func, kind, op, args, kwargs, frame)
+        if self.sites.is_optimizer(frame.f_code):
+            return self._update(func, op, care, args, kwargs, frame)
         self.calls += 1
         started = 0.0 if self.calls & 15 else time.perf_counter()
         try:
@@ -154,6 +157,43 @@ class Recorder(TorchFunctionMode):
             self._give_up(error)
         if started:
             self.seconds += 16 * (time.perf_counter() - resumed + paused - started)
+        return result
+
+    def _by_library(
+        self, func: Any, op: str, args: Any, kwargs: Any, frame: FrameType | None
+    ) -> Any:
+        """Run a property access by a library; note gradients that it clears."""
+        __tracebackhide__ = True
+        result = func(*args, **kwargs)
+        if op == "set_grad" and len(args) > 1 and args[1] is None:
+            ref = REFS.get(id(args[0]))
+            if ref is not None and ref.epoch == self.ledger.epoch:
+                try:
+                    site, _ = self._arrive(frame)
+                    event = Cleared(self.log.next_ordinal(), site, ref.tid)
+                    self.log.replace((Cleared, site, ref.tid), event)
+                except Exception as error:
+                    self._give_up(error)
+        return result
+
+    def _update(
+        self, func: Any, op: str, care: bool, args: Any, kwargs: Any, frame: FrameType | None
+    ) -> Any:
+        """Run an op of an optimizer; of all its arithmetic only the writes matter."""
+        __tracebackhide__ = True
+        result = func(*args, **kwargs)
+        if care and args:
+            try:
+                site = -1
+                for tensor in flatten(args[:1], []):
+                    ref = REFS.get(id(tensor))
+                    if ref is not None and ref.epoch == self.ledger.epoch:
+                        if site < 0:
+                            site, _ = self._arrive(frame)
+                        event = Written(self.log.next_ordinal(), site, op, ref.tid)
+                        self.log.replace((Written, site, op, ref.tid), event)
+            except Exception as error:
+                self._give_up(error)
         return result
 
     def _number(self, args: Any, kwargs: Any) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from leafmagic.cell import (
 )
 
 NOWHERE = 0
-_LIBRARY, _USER, _THIN = range(3)
+_LIBRARY, _USER, _THIN, _OPTIMIZER = range(4)
 _THIN_FILES = (
     "torch/_tensor.py",
     "torch/overrides.py",
@@ -88,7 +88,7 @@ class Sites:
                 if number is None:
                     number = self._number(code, frame.f_lasti, key)
                 return number, direct, frame
-            if kind == _LIBRARY:
+            if kind != _THIN:
                 direct = False
             frame = frame.f_back
         return NOWHERE, False, None
@@ -98,12 +98,19 @@ class Sites:
         known = self._codes.get(id(code)) or self._judge(code)
         return known[1] == _USER
 
+    def is_optimizer(self, code: CodeType) -> bool:
+        """Tell whether a code object belongs to torch.optim."""
+        known = self._codes.get(id(code)) or self._judge(code)
+        return known[1] == _OPTIMIZER
+
     def _judge(self, code: CodeType) -> tuple[CodeType, int]:
         filename = code.co_filename
         if filename in self._known or is_user_file(filename):
             kind = _USER
-        elif filename.replace("\\", "/").endswith(_THIN_FILES):
+        elif (path := filename.replace("\\", "/")).endswith(_THIN_FILES):
             kind = _THIN
+        elif "/torch/optim/" in path:
+            kind = _OPTIMIZER
         else:
             kind = _LIBRARY
         known = self._codes[id(code)] = (code, kind)
