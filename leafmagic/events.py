@@ -152,14 +152,6 @@ class Written(NamedTuple):
     tid: int
 
 
-class Cleared(NamedTuple):
-    """A library set ``.grad`` to None, as ``zero_grad()`` does."""
-
-    ordinal: int
-    site: int
-    tid: int
-
-
 class WriteAttempted(NamedTuple):
     """An in-place op is about to run with grad mode on."""
 
@@ -336,7 +328,6 @@ Event = (
     | OpRepeated
     | PassRepeated
     | Written
-    | Cleared
     | WriteAttempted
     | Accessed
     | BackwardCalled

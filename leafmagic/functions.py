@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-IGNORE, OP, READ, WRITE, CALL, BACKWARD, SINK = range(7)
+IGNORE, OP, READ, WRITE, CALL, BACKWARD, GRAD_MODE, SINK = range(8)
 """What to do when a function is seen: nothing; record an op; record a property read or
-write; record a method call on a tensor; a backward pass; an op whose result is not a
-tensor."""
+write; record a method call on a tensor; a backward pass; a switch of grad mode; an op
+whose result is not a tensor."""
 
 _READ = {"grad": "grad", "data": "data"}
 _WRITTEN = {"grad": "set_grad", "data": "set_data", "requires_grad": "set_requires_grad"}
@@ -26,7 +26,6 @@ _IGNORED = {
     "__str__",
     "_has_compatible_shallow_copy_type",
     "_is_view",
-    "_set_grad_enabled",
     "allclose",
     "data_ptr",
     "dim",
@@ -73,6 +72,8 @@ def classify(func: Any) -> tuple[int, str]:
     name = getattr(func, "__name__", "") or type(func).__name__
     if name in ("__get__", "__set__", "__delete__"):
         return _classify_property(getattr(getattr(func, "__self__", None), "__name__", ""), name)
+    if name == "_set_grad_enabled":
+        return GRAD_MODE, name
     module = getattr(func, "__module__", None) or ""
     if name == "backward" or (name == "grad" and module == "torch.autograd"):
         return BACKWARD, name

@@ -23,16 +23,15 @@ from leafmagic.events import (
     Accessed,
     BackwardCalled,
     BackwardReturned,
-    Cleared,
     OpCalled,
     PassRepeated,
     Raised,
     WriteAttempted,
     Written,
 )
-from leafmagic.functions import BACKWARD, IGNORE, OP, READ, SINK, WRITE
+from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK, WRITE
 from leafmagic.log import EventLog, Repeat
-from leafmagic.sites import Sites
+from leafmagic.sites import OPTIMIZER, USER, Sites
 
 _EMPTY: dict[str, Any] = {}
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device})
@@ -102,6 +101,8 @@ class Recorder(TorchFunctionMode):
         self._statement = -1
         self._kinds: dict[Any, tuple[int, str, bool]] = {}
         self._numbers, self._statements = sites.numbers, sites.statement
+        self._codes = sites.codes
+        self._burst = self._burst_site = 0
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -120,17 +121,21 @@ class Recorder(TorchFunctionMode):
         if kind == IGNORE:
             return func(*args, **kwargs)
         frame = sys._getframe(1)
+        code = frame.f_code
+        known_code = self._codes.get(id(code))
+        whose = known_code[1] if known_code is not None else self.sites.whose(code)
         if kind != OP:
-            if kind in (READ, WRITE) and not self.sites.is_user(frame.f_code):
+            if kind == READ and whose != USER:
                 # Libraries look at .grad all the time: that is nobody's mistake.
-                return self._by_library(func, op, args, kwargs, frame)
+                return func(*args, **kwargs)
             return self._other(func, kind, op, args, kwargs, frame)
-        if self.sites.is_optimizer(frame.f_code):
+        if whose == OPTIMIZER:
             return self._update(func, op, care, args, kwargs, frame)
+        self._burst = 0
         self.calls += 1
         started = 0.0 if self.calls & 15 else time.perf_counter()
         try:
-            site = self._numbers.get((id(frame.f_code), frame.f_lasti))
+            site = self._numbers.get((id(code), frame.f_lasti))
             if site is None:
                 site, direct = self._arrive(frame)
             else:
@@ -159,41 +164,28 @@ class Recorder(TorchFunctionMode):
             self.seconds += 16 * (time.perf_counter() - resumed + paused - started)
         return result
 
-    def _by_library(
-        self, func: Any, op: str, args: Any, kwargs: Any, frame: FrameType | None
-    ) -> Any:
-        """Run a property access by a library; note gradients that it clears."""
-        __tracebackhide__ = True
-        result = func(*args, **kwargs)
-        if op == "set_grad" and len(args) > 1 and args[1] is None:
-            ref = REFS.get(id(args[0]))
-            if ref is not None and ref.epoch == self.ledger.epoch:
-                try:
-                    site, _ = self._arrive(frame)
-                    event = Cleared(self.log.next_ordinal(), site, ref.tid)
-                    self.log.replace((Cleared, site, ref.tid), event)
-                except Exception as error:
-                    self._give_up(error)
-        return result
-
     def _update(
-        self, func: Any, op: str, care: bool, args: Any, kwargs: Any, frame: FrameType | None
+        self, func: Any, op: str, care: bool, args: Any, kwargs: Any, frame: FrameType
     ) -> Any:
         """Run an op of an optimizer; of all its arithmetic only the writes matter."""
         __tracebackhide__ = True
         result = func(*args, **kwargs)
-        if care and args:
-            try:
-                site = -1
-                for tensor in flatten(args[:1], []):
-                    ref = REFS.get(id(tensor))
-                    if ref is not None and ref.epoch == self.ledger.epoch:
-                        if site < 0:
-                            site, _ = self._arrive(frame)
-                        event = Written(self.log.next_ordinal(), site, op, ref.tid)
-                        self.log.replace((Written, site, op, ref.tid), event)
-            except Exception as error:
-                self._give_up(error)
+        if not care or not args:
+            return result
+        try:
+            for tensor in flatten(args[:1], []):
+                ref = REFS.get(id(tensor))
+                if ref is None or ref.epoch != self.ledger.epoch:
+                    continue
+                # One call of step() makes many: its line is looked up once.
+                if self._burst != id(frame):
+                    self._burst_site, _ = self._arrive(frame)
+                    self._burst = id(frame)
+                site = self._burst_site
+                event = Written(self.log.next_ordinal(), site, op, ref.tid)
+                self.log.replace((Written, site, op, ref.tid), event)
+        except Exception as error:
+            self._give_up(error)
         return result
 
     def _number(self, args: Any, kwargs: Any) -> tuple[int, ...]:
@@ -388,6 +380,9 @@ class Recorder(TorchFunctionMode):
         self, func: Any, kind: int, name: str, args: Any, kwargs: Any, frame: FrameType | None
     ) -> Any:
         __tracebackhide__ = True
+        self._burst = 0
+        if kind == GRAD_MODE:
+            return func(*args, **kwargs)
         if kind == BACKWARD:
             return self._backward(func, name, args, kwargs, frame)
         place = self._arrive_safely(frame)

@@ -19,7 +19,10 @@ from leafmagic.cell import (
 )
 
 NOWHERE = 0
-_LIBRARY, _USER, _THIN, _OPTIMIZER = range(4)
+LIBRARY, USER, THIN, OPTIMIZER = range(4)
+"""Whose code it is: a library's, the user's, a Python function of torch that only passes
+its arguments on, or an optimizer's."""
+
 _THIN_FILES = (
     "torch/_tensor.py",
     "torch/overrides.py",
@@ -49,7 +52,7 @@ class Sites:
         self._known = {cell.filename: cell for cell in cells if cell.filename}
         # Code objects are kept, or their ids could be used again. They hold constants
         # and names, never tensors.
-        self._codes: dict[int, tuple[CodeType, int]] = {}
+        self.codes: dict[int, tuple[CodeType, int]] = {}
         self.numbers: dict[tuple[int, int], int] = {}
         self._spots: list[tuple[CodeType, int] | None] = [None]
         self._places: dict[int, Place | None] = {NOWHERE: None}
@@ -75,45 +78,40 @@ class Sites:
             if found is not None:
                 return found, True, frame
         direct = True
-        codes = self._codes
+        codes = self.codes
         while frame is not None:
             code = frame.f_code
             known = codes.get(id(code))
             if known is None:
                 known = self._judge(code)
             kind = known[1]
-            if kind == _USER:
+            if kind == USER:
                 key = (id(code), frame.f_lasti)
                 number = self.numbers.get(key)
                 if number is None:
                     number = self._number(code, frame.f_lasti, key)
                 return number, direct, frame
-            if kind != _THIN:
+            if kind != THIN:
                 direct = False
             frame = frame.f_back
         return NOWHERE, False, None
 
-    def is_user(self, code: CodeType) -> bool:
-        """Tell whether a code object is the user's own."""
-        known = self._codes.get(id(code)) or self._judge(code)
-        return known[1] == _USER
-
-    def is_optimizer(self, code: CodeType) -> bool:
-        """Tell whether a code object belongs to torch.optim."""
-        known = self._codes.get(id(code)) or self._judge(code)
-        return known[1] == _OPTIMIZER
+    def whose(self, code: CodeType) -> int:
+        """Return whose a code object is: `LIBRARY`, `USER`, `THIN` or `OPTIMIZER`."""
+        known = self.codes.get(id(code)) or self._judge(code)
+        return known[1]
 
     def _judge(self, code: CodeType) -> tuple[CodeType, int]:
         filename = code.co_filename
         if filename in self._known or is_user_file(filename):
-            kind = _USER
+            kind = USER
         elif (path := filename.replace("\\", "/")).endswith(_THIN_FILES):
-            kind = _THIN
+            kind = THIN
         elif "/torch/optim/" in path:
-            kind = _OPTIMIZER
+            kind = OPTIMIZER
         else:
-            kind = _LIBRARY
-        known = self._codes[id(code)] = (code, kind)
+            kind = LIBRARY
+        known = self.codes[id(code)] = (code, kind)
         return known
 
     def _number(self, code: CodeType, lasti: int, key: tuple[int, int]) -> int:
@@ -131,7 +129,7 @@ class Sites:
 
     def number(self, code: CodeType, lasti: int) -> int:
         """Return the site of an instruction, for errors that torch did not raise."""
-        if not self.is_user(code):
+        if self.whose(code) != USER:
             return NOWHERE
         key = (id(code), lasti)
         known = self.numbers.get(key)

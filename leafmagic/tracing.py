@@ -22,11 +22,11 @@ from leafmagic.model import Model
 from leafmagic.options import Options
 from leafmagic.recording import SCHEMA_VERSION, Trace
 from leafmagic.recorder import Recorder
-from leafmagic.sites import Sites
+from leafmagic.sites import USER, Sites
 
 _FULL = 256
 _REFRESH_S = 0.1
-_SHARE = 20
+_SHARE = 50
 _PREVIEWS = 300
 
 
@@ -294,7 +294,7 @@ class Tracer(Trace):
         site = 0
         step = error.__traceback__
         while step is not None:
-            if self._sites.is_user(step.tb_frame.f_code):
+            if self._sites.whose(step.tb_frame.f_code) == USER:
                 site = self._sites.number(step.tb_frame.f_code, step.tb_lasti)
             step = step.tb_next
         return site

@@ -59,6 +59,7 @@ def render_text(payload: Payload, width: int = 100, color: bool = False) -> str:
         file=out,
         width=max(width, 40),
         force_terminal=color,
+        force_jupyter=False,  # in a kernel rich would display each line, and not write it to out
         no_color=not color,
         color_system="standard" if color else None,
         highlight=False,

@@ -107,5 +107,14 @@ def test_a_cycle_of_carried_edges_ends() -> None:
     assert "from an earlier step" in text_of(b)
 
 
+def test_inside_a_kernel_it_is_returned_and_not_displayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a kernel rich would display every line as an output of its own."""
+    import rich.console
+
+    here = text_of(three())
+    monkeypatch.setattr(rich.console, "_is_jupyter", lambda: True)
+    assert text_of(three()) == here
+
+
 def test_nothing_recorded() -> None:
     assert text_of(Builder()) == "Cell In[3]: 0 tensors · 0 ops · 1 backward pass\n"
