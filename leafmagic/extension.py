@@ -51,7 +51,9 @@ class TracedCell:
             return lines
         if not any(line.strip() for line in lines[1:]) or not self.magics.owns("cell"):
             return lines
-        call = f"get_ipython().magics_manager.registry['LeafMagic'].begin({args.strip()!r})\n"
+        call = f"get_ipython().magics_manager.registry['LeafMagic'].begin({args.strip()!r})"
+        # A traceback may show this line: the comment says what the reader wrote there.
+        call += f"  # {lines[0].strip()}\n"
         # Another cell magic below is, from here on, a call like any other.
         return [call, *cell_magic(lines[1:])]
 

@@ -122,6 +122,16 @@ def grad_text(node: NodeDict) -> str:
     return "grad" if norm is None else f"grad {norm:.3g}"
 
 
+def version_text(node: NodeDict) -> str:
+    """Return ``"version 1"`` where an in-place write is worth seeing, or nothing.
+
+    A trainable leaf is written in place by every step of a training loop, which is right.
+    """
+    trained = node.get("is_leaf") and node.get("requires_grad")
+    version = node.get("version") or 0
+    return f"version {version}" if version and node.get("writes") and not trained else ""
+
+
 def name_of(node: NodeDict) -> str:
     """Return the name a tensor is known by, a past one if it lost its last."""
     if node.get("name"):
@@ -147,7 +157,12 @@ def make_box(node: NodeDict, level: Level) -> Box:
         return Box(node["id"], "op", "op", elide(op_title(node), _LABEL_CHARS), sub)
     label = name_of(node) or str(node.get("op") or "") or "tensor"
     dtype = dtype_text(node)
-    parts = [shape_text(node), "" if dtype == "float32" else dtype, grad_text(node)]
+    parts = [
+        shape_text(node),
+        "" if dtype == "float32" else dtype,
+        grad_text(node),
+        version_text(node),
+    ]
     facts = " · ".join(part for part in parts if part)
     computed = node.get("state") in ("non-leaf", "retained", "constant")
     source = str(node.get("source") or "") if level == "names" and computed else ""

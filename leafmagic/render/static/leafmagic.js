@@ -72,6 +72,7 @@ function num(v) {
 const shapeText = (n) => (n.shape && n.shape.length ? `[${n.shape.join(", ")}]` : n.dtype ? "scalar" : "");
 const short = (op) => (op || "").replace(/Backward\d*$/, "");
 const title = (n) => n.name ? (n.kind === "op" ? short(n.name) : n.name) : n.op ? short(n.op) : n.kind || "tensor";
+const kindText = (f) => (f.kind || f.severity).replaceAll("_", " ").replace("nonleaf", "non-leaf").replace("inplace", "written in place");
 const where = (n) => (n.line ? `line ${n.line}` : "");
 const prose = (text) => (text || "").split("\x60").map((part, i) => (i % 2 ? h("code", {}, part) : part));
 const icon = (severity, size = 14) =>
@@ -670,13 +671,13 @@ function view(store, root, twin, signal) {
   function warningItem(f) {
     return h("li", { "data-key": [f.code, f.node, f.line].join(), class: `lm-warn lm-w-${f.severity}${ui.sel && f.node === ui.sel ? " lm-cur" : ""}` },
       h("div.wtop", {}, icon(f.severity),
-        h("span.kind", {}, (f.kind || f.severity).replaceAll("-", " ").replaceAll("_", " ")),
+        h("span.kind", {}, kindText(f)),
         f.count > 1 && h("span.count", { title: `happened ${f.count} times` }, `× ${f.count.toLocaleString("en")}`),
         h("span.gap", {}),
         f.node && nodes.get(f.node) && h("button", { class: "lm-link lm-goto", "aria-label": `Show ${f.variable || title(nodes.get(f.node))} on the graph`,
           onclick: () => { toLevelOf(f.node); select(f.node); } }, f.variable || title(nodes.get(f.node)))),
       h("p.msg", {}, prose(f.message)), codeLine(f),
-      f.symptom_line && f.symptom_line !== f.line ? h("p.symptom", {}, `shows at line ${f.symptom_line}`) : null,
+      f.symptom_line && f.symptom_line !== f.line ? h("p.symptom", {}, `noticed at line ${f.symptom_line}`) : null,
       f.fix && h("div.fix", {}, h("span.fixlabel", {}, "fix"), h("code", {}, f.fix), copyButton(f.fix)),
       f.code && h("span.id", {}, f.code));
   }
@@ -711,6 +712,11 @@ function view(store, root, twin, signal) {
     const rows = [], row = (name, ...v) => { if (v.flat().some((x) => x !== "" && x != null && x !== false)) rows.push(h("dt", {}, name), h("dd", {}, ...v)); };
     const tensor = n.kind === "tensor";
     row("names", (n.names || []).map((b) => h("span", { class: `lm-chip${b.current ? "" : " lm-dead"}`, title: b.current ? "" : "points elsewhere now" }, b.name, h("i", {}, b.line ? ` line ${b.line}` : ""))));
+    for (const name of new Set((n.names || []).map((b) => b.name))) {
+      const past = [...nodes.values()].flatMap((m) => (m.names || []).filter((b) => b.name === name).map((b) => [b, m]));
+      // The story of a rebound name: which tensor it pointed to, from which line on.
+      if (past.length > 1) row(`${name} was`, past.slice(-9).map(([b, m]) => h("div", {}, `from line ${b.line ?? "?"} `, m === n ? `${m.state} (this)` : link(m.id, m.state))));
+    }
     row("op", n.op && n.op !== title(n) ? n.op : "", !tensor && n.name !== title(n) ? ` ${n.name}` : "");
     row("source", n.source && h("code.src", {}, n.source));
     row("made at", [n.cell, n.line && (n.end_line && n.end_line !== n.line ? `lines ${n.line}–${n.end_line}` : `line ${n.line}`)].filter(Boolean).join(", "));
@@ -780,10 +786,12 @@ function view(store, root, twin, signal) {
       if (n.kind === "op") ops++;
       else { tensors++; if (n.is_leaf && n.requires_grad) leaves++; }
     }
-    const share = st.duration_s ? (100 * (st.overhead_s || 0)) / st.duration_s : 0;
-    morph(foot, [[plural(ops, "autograd node"), plural(tensors, "tensor"), `${leaves.toLocaleString("en")} ${leaves === 1 ? "leaf" : "leaves"}`].map((t) => h("span", {}, t)),
+    // Drawing goes on after a short cell has ended: a share says something of long ones only.
+    const own = st.overhead_s || 0, share = st.duration_s ? (100 * own) / st.duration_s : 0;
+    const percent = st.duration_s > 1 && share < 100 ? ` (${share < 0.1 ? "< 0.1" : share.toFixed(share < 9.95 ? 1 : 0)} %)` : "";
+    morph(foot, [[plural(ops, "autograd node"), plural(tensors, "tensor"), `${leaves.toLocaleString("en")} trainable ${leaves === 1 ? "leaf" : "leaves"}`].map((t) => h("span", {}, t)),
       h("span.gap", {}),
-      st.duration_s ? h("span", { title: `leafmagic used ${seconds(st.overhead_s || 0)} of ${seconds(st.duration_s)}` }, `${seconds(st.duration_s)}, of it leafmagic ${share < 0.1 ? "< 0.1" : share.toFixed(share < 9.95 ? 1 : 0)} %`) : ""]);
+      st.duration_s ? h("span", { title: "What leafmagic itself took: recording, explaining and drawing" }, `${seconds(st.duration_s)} · leafmagic ${seconds(own)}${percent}`) : ""]);
   }
   function renderLegend() {
     const has = new Set(geo.list.map((b) => b.node.state)), kinds = new Set(geo.edges.map((e) => e.kind));
