@@ -5,22 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from leafmagic.api import graph_of, last, trace
+    from leafmagic.errors import StrictError
     from leafmagic.findings.base import Finding
     from leafmagic.graph import AutogradGraph
     from leafmagic.recording import Trace, load
-    from leafmagic.tracing import graph_of, last, trace
+    from leafmagic.why import why
 
 __version__ = "0.1.0"
-__all__ = ["AutogradGraph", "Finding", "Trace", "graph_of", "last", "load", "trace"]
+__all__ = [
+    "AutogradGraph",
+    "Finding",
+    "StrictError",
+    "Trace",
+    "graph_of",
+    "last",
+    "load",
+    "trace",
+    "why",
+]
 
 _HOMES = {
     "AutogradGraph": "leafmagic.graph",
     "Finding": "leafmagic.findings.base",
+    "StrictError": "leafmagic.errors",
     "Trace": "leafmagic.recording",
-    "graph_of": "leafmagic.tracing",
-    "last": "leafmagic.tracing",
+    "graph_of": "leafmagic.api",
+    "last": "leafmagic.api",
     "load": "leafmagic.recording",
-    "trace": "leafmagic.tracing",
+    "trace": "leafmagic.api",
+    "why": "leafmagic.why",
 }
 
 

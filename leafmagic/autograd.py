@@ -46,20 +46,11 @@ class TensorRef(weakref.ref[Tensor]):
 def _accumulate_grad_type() -> type:
     with torch._C.DisableTorchFunction(), torch.enable_grad(), torch.inference_mode(False):
         leaf = torch.empty((), requires_grad=True)
-        node = leaf.view_as(leaf).grad_fn
-    assert node is not None
+        node: Any = leaf.view_as(leaf).grad_fn
     return type(node.next_functions[0][0])
 
 
 ACCUMULATE_GRAD = _accumulate_grad_type()
-
-
-def tensor_of(tid: int) -> Tensor | None:
-    """Return the live tensor with that number, or None. For tests and `why`; slow."""
-    for ref in list(REFS.values()):
-        if ref.tid == tid:
-            return ref()
-    return None
 
 
 def tid_of(tensor: Tensor) -> int:
@@ -100,7 +91,7 @@ class Ledger:
         return tid
 
     def repeated(self, tensor: Tensor, repeat: Repeat) -> tuple[int, int, int] | None:
-        """Number an output of which everything but the number is known.
+        """Give a number to an output of which all else is known.
 
         Parameters
         ----------
@@ -138,6 +129,7 @@ class Ledger:
         ref = TensorRef(tensor)
         ref.tid = tid = next(_tids)
         ref.epoch, ref.repeat = self.epoch, repeat
+        repeat.ref = ref
         REFS[key] = ref
         base = tensor._base
         return tid, nid, -1 if base is None else self.tensor(base)
@@ -194,6 +186,7 @@ class Ledger:
         while stack:
             node, this = stack.pop()
             edges: list[tuple[str, int, int]] = []
+            child: Any
             for child, output_nr in node.next_functions:
                 if child is None:
                     continue

@@ -8,7 +8,8 @@ from typing import Any
 
 from leafmagic.cell import Place
 from leafmagic.graph import AutogradGraph, Binding, Edge, Node, State
-from leafmagic.model import Model, NodeRecord, TensorRecord, any_current, best_name
+from leafmagic.model import Model
+from leafmagic.records import NodeRecord, TensorRecord, any_current, best_name
 
 _SUFFIX = re.compile(r"Backward\d*$")
 MOST_NODES = 20_000
@@ -22,12 +23,9 @@ def build_graph(model: Model) -> AutogradGraph:
     them, and the variables of the cell.
     """
     chosen = _Chosen(model)
-    nodes: list[tuple[int, Node]] = []
-    for tensor in chosen.tensors.values():
-        nodes.append((tensor.index, _tensor_node(model, tensor)))
-    lines = {t.nid: t for t in chosen.tensors.values() if t.nid >= 0 and t.names}
-    for op in chosen.ops.values():
-        nodes.append((op.index, _op_node(model, op, lines.get(op.nid))))
+    nodes = [(t.index, _tensor_node(model, t)) for t in chosen.tensors.values()]
+    named = {t.nid: t for t in chosen.tensors.values() if t.nid >= 0 and t.names}
+    nodes += [(op.index, _op_node(model, op, named.get(op.nid))) for op in chosen.ops.values()]
     nodes.sort(key=lambda pair: pair[0])
     kept = tuple(node for _, node in nodes[:MOST_NODES])
     ids = {node.id for node in kept}
@@ -44,10 +42,10 @@ class _Chosen:
         self.model = model
         self.tensors: dict[int, TensorRecord] = {}
         self.ops: dict[int, NodeRecord] = {}
-        for record in model.current_tensors():
+        for record in model.slots.records:
             if _takes_part(record):
                 self.tensors[record.tid] = record
-        for op in model.current_nodes():
+        for op in model.slots.node_records:
             if op.made.what:
                 self.ops[op.nid] = op
         self._reach()
@@ -123,9 +121,7 @@ class _Chosen:
         return found
 
 
-def _targets(
-    model: Model, op: NodeRecord
-) -> Iterator[tuple[NodeRecord | TensorRecord, int, bool]]:
+def _targets(model: Model, op: NodeRecord) -> Iterator[tuple[NodeRecord | TensorRecord, int, bool]]:
     """Yield what a node's edges lead to; a non-leaf tensor stands for its node."""
     for to, output_nr, carried in op.links:
         if isinstance(to, TensorRecord) and to.nid >= 0:

@@ -66,7 +66,9 @@ class Place:
     source : str
         The expression, as written.
     statement : str
-        The first line of the statement around it.
+        The first line of the statement around it, stripped.
+    text : str
+        The line at `line`, with its indent.
     kind : str
         The ast class of the expression, such as ``"Call"``; empty where unknown.
     targets : tuple of str
@@ -95,6 +97,7 @@ class Place:
     end_column: int | None = None
     source: str = ""
     statement: str = ""
+    text: str = ""
     kind: str = ""
     targets: tuple[str, ...] = ()
     unpacked: bool = False
@@ -121,9 +124,7 @@ def default_label(filename: str) -> str:
     return Path(filename).name
 
 
-def locate(
-    code: CodeType, lasti: int, label: Callable[[str], str] = default_label
-) -> Place:
+def locate(code: CodeType, lasti: int, label: Callable[[str], str] = default_label) -> Place:
     """Turn a code object and an instruction offset into a `Place`.
 
     Parameters
@@ -144,8 +145,8 @@ def locate(
     where = (code.co_filename, label(code.co_filename), code.co_qualname)
     node, text = _node_at(code, lasti, line)
     if node is None:
-        statement = _line_of(text, line)
-        return Place(*where, line, span[1] or line, statement=statement)
+        here = _line_of(text, line)
+        return Place(*where, line, span[1] or line, statement=here.strip(), text=here)
     source = ast.get_source_segment(text, node) or ""
     return Place(
         *where,
@@ -154,7 +155,8 @@ def locate(
         column=_column(text, node, "lineno", "col_offset"),
         end_column=_column(text, node, "end_lineno", "end_col_offset"),
         source=source if len(source) <= _LONGEST_SOURCE else source[: _LONGEST_SOURCE - 1] + "…",
-        statement=_line_of(text, getattr(_statement(node), "lineno", line)),
+        statement=_line_of(text, getattr(_statement(node), "lineno", line)).strip(),
+        text=_line_of(text, getattr(node, "lineno", line)),
         kind=type(node).__name__,
         **_relations(node, text),
     )
@@ -175,24 +177,25 @@ def _node_at(code: CodeType, lasti: int, line: int) -> tuple[ast.AST | None, str
     except Exception:
         return None, ""
     text = found.source.text
-    node = found.node
+    node: ast.AST | None = found.node
     if node is None and found.statements and len(found.statements) == 1:
         (statement,) = found.statements
         if isinstance(statement, ast.Assign):
             node = statement.value
     if isinstance(node, ast.For | ast.AsyncFor):
-        node = node.iter
+        return node.iter, text
     return node, text
 
 
 def _line_of(text: str, line: int) -> str:
     lines = text.splitlines()
-    return lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
 def _column(text: str, node: ast.AST, line_key: str, column_key: str) -> int | None:
     """Return a column in characters; ast counts in UTF-8 bytes."""
-    line, column = getattr(node, line_key, None), getattr(node, column_key, None)
+    line: int | None = getattr(node, line_key, None)
+    column: int | None = getattr(node, column_key, None)
     if line is None or column is None:
         return None
     lines = text.splitlines()
@@ -358,7 +361,6 @@ def _bound_names(statement: ast.stmt, bodies: list[ast.stmt]) -> tuple[str, ...]
             names.setdefault(node.id)
         stack.extend(ast.iter_child_nodes(node))
     return tuple(names)
-
 
 
 def attribute_stores(text: str) -> list[tuple[str, str, int]]:

@@ -21,23 +21,30 @@ class Repeat:
     ----------
     name : str
         The node behind its output; empty where there is none.
+    ref : TensorRef
+        A weak reference to its newest output.
     """
 
-    __slots__ = ("before", "dirty", "latest", "name", "tid", "times")
+    __slots__ = ("before", "dirty", "latest", "name", "ref", "tid", "times")
 
-    def __init__(self, name: str, tid: int) -> None:
+    def __init__(self, name: str, ref: Any) -> None:
         self.name = name
-        self.tid = tid
-        self.before = tid
+        self.ref = ref
+        self.tid = ref.tid
+        self.before = ref.tid
         self.latest: tuple[Any, ...] = ()
         self.times = 0
         self.dirty = False
+
+    def is_gone(self) -> bool:
+        """Tell whether its newest output is no longer alive."""
+        return self.ref() is None
 
     def event(self) -> OpRepeated:
         """Return what happened since the last call."""
         self.dirty = False
         times, self.times = self.times, 0
-        return OpRepeated(*self.latest, self.before, times)
+        return OpRepeated._make((*self.latest, self.before, times))
 
 
 class EventLog:
@@ -112,8 +119,7 @@ class EventLog:
         count = len(repeats)
         settled: list[Any] = [repeat.event() for repeat in repeats[:count]]
         del repeats[:count]
-        for key in list(self._latest):
-            settled.append(self._latest.pop(key))
+        settled += [self._latest.pop(key) for key in list(self._latest)]
         settled.sort(key=_ordinal)
         self._events += settled
 

@@ -269,7 +269,7 @@ class LeafMagic(Magics):
         tensors = tensors_of(self._evaluate(expression))
         if not tensors:
             raise UsageError(f"{expression} is neither a tensor nor a module with parameters")
-        from leafmagic.tracing import trace_of
+        from leafmagic.api import trace_of
 
         document = trace_of(tuple(tensors), self.shell.user_ns).document()
         document["cell"]["label"] = expression

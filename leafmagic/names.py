@@ -221,7 +221,7 @@ def root_module(frame: FrameType | None) -> torch.nn.Module | None:
     return found
 
 
-def call_text(sites: Sites, frame: FrameType | None, root: torch.nn.Module) -> str:
+def call_text(sites: Sites, frame: FrameType | None) -> str:
     """Return what the user's code calls the outermost module: ``model`` of ``model(x)``."""
     call = torch.nn.Module._call_impl.__code__
     outside = frame
@@ -250,16 +250,14 @@ def stray_attributes(
     for owner, name, line in attribute_stores(cell.text):
         if not difflib.get_close_matches(name, ["requires_grad"], cutoff=0.85):
             continue
-        value = namespace.get(owner.split(".")[0].split("[")[0])
-        held = _resolve(owner, namespace, value)
-        kind = _stray_kind(held, name)
-        if kind:
+        held = _resolve(owner, namespace.get(owner.split(".")[0].split("[")[0]))
+        if _is_stray(held, name):
             tid = autograd.tid_of(held) if isinstance(held, Tensor) else -1
             found.append(AttributeStored(ordinal(), owner, name, tid, line, cell.label))
     return found
 
 
-def _stray_kind(held: Any, name: str) -> bool:
+def _is_stray(held: Any, name: str) -> bool:
     if isinstance(held, torch.nn.Module):
         return name in held.__dict__ and not hasattr(type(held), name)
     if isinstance(held, Tensor):
@@ -267,7 +265,7 @@ def _stray_kind(held: Any, name: str) -> bool:
     return False
 
 
-def _resolve(owner: str, namespace: Mapping[str, Any], value: Any) -> Any:
+def _resolve(owner: str, value: Any) -> Any:
     """Follow ``net.layers[1]`` by attribute and index only; nothing is called."""
     parts = owner.replace("]", "").replace("[", ".[").split(".")
     for part in parts[1:]:

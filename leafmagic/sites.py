@@ -120,9 +120,7 @@ class Sites:
         self.numbers[key] = number
         statement = -1
         if code.co_name == "<module>":
-            line = next(
-                (p[0] for i, p in enumerate(code.co_positions()) if i == lasti // 2), None
-            )
+            line = next((p[0] for i, p in enumerate(code.co_positions()) if i == lasti // 2), None)
             statement = self.statement_at(code.co_filename, line or code.co_firstlineno)
         self.statement.append(statement)
         return number

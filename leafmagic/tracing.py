@@ -10,24 +10,28 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import _get_current_function_mode_stack, _pop_mode, _push_mode
 
 from leafmagic import __version__, autograd, names
-from leafmagic.build import build_graph
-from leafmagic.cell import CellSource
-from leafmagic.events import Bound, Event, OpCalled, OpRepeated, Owned, Raised, StateRead
+from leafmagic.build import MOST_NODES, build_graph, state_of
+from leafmagic.cell import CellSource, Place
+from leafmagic.errors import StrictError
+from leafmagic.events import Bound, Event, OpCalled, OpRepeated, Owned, Raised
 from leafmagic.findings import Finding, Findings
 from leafmagic.graph import AutogradGraph
 from leafmagic.model import Model
 from leafmagic.options import Options
-from leafmagic.recording import SCHEMA_VERSION, Trace
 from leafmagic.recorder import Recorder
+from leafmagic.recording import SCHEMA_VERSION, Trace
 from leafmagic.sites import USER, Sites
+from leafmagic.states import read_states
+from leafmagic.tracebacks import splice
+
+NEWEST: list[Trace] = []
+"""The newest trace that was started; empty before the first."""
 
 _FULL = 256
 _REFRESH_S = 0.1
 _SHARE = 50
-_PREVIEWS = 300
 
 
 class Tracer(Trace):
@@ -65,7 +69,7 @@ class Tracer(Trace):
         self._model = Model(self._sites.place)
         self._rules = Findings(self._model, self.options.ignore)
         self._recorder = Recorder(self._sites, self._arrive, self._settled)
-        self._recorder.on_parameters = self._parameters
+        self._recorder.ops.on_parameters = self._parameters
         self._log = self._recorder.log
         self._watch = names.NameWatch(
             self._sites,
@@ -74,7 +78,7 @@ class Tracer(Trace):
             self.options.retain,
         )
         if self.options.retain:
-            self._recorder.on_output = names.Retainer(self._sites, self.options.retain).output
+            self._recorder.ops.on_output = names.Retainer(self._sites, self.options.retain).output
         self._built: tuple[int, AutogradGraph] | None = None
         self._explained: set[int] = set()
         self._error = ""
@@ -96,8 +100,19 @@ class Tracer(Trace):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        """Stop; add what is known about the error to it."""
+        """Stop; add what is known about the error to it.
+
+        Raises
+        ------
+        StrictError
+            With ``strict=True``, if there are errors or warnings and the code did not
+            raise by itself.
+        """
         self.stop(error)
+        if error is None and self.options.strict:
+            strict = StrictError.from_findings(self.findings, "the traced code")
+            if strict is not None:
+                raise strict
 
     def start(self) -> None:
         """Install the recorder. Does nothing while it is running."""
@@ -106,11 +121,11 @@ class Tracer(Trace):
         started = time.perf_counter()
         self._began = started
         self.running = True
-        _newest[:] = [self]
+        NEWEST[:] = [self]
         with torch._C.DisableTorchFunction():
             self._watch.start(self._namespace or {})
         self._own_s += time.perf_counter() - started
-        self._recorder.__enter__()
+        self._recorder.install()
 
     def stop(self, error: BaseException | None = None) -> None:
         """Remove everything that was installed and take the final state.
@@ -124,7 +139,7 @@ class Tracer(Trace):
         if not self.running:
             return
         self.running = False
-        _remove_mode(self._recorder)
+        self._recorder.remove()
         started = self._ended = time.perf_counter()
         try:
             with torch._C.DisableTorchFunction(), torch.no_grad():
@@ -141,9 +156,7 @@ class Tracer(Trace):
         ledger, namespace = self._recorder.ledger, self._namespace or {}
         tids = tuple(ledger.tensor(tensor) for tensor in tensors)
         self._emit(
-            OpCalled(
-                self._log.next_ordinal(), 0, "", False, tids, (), *ledger.take(), True, ()
-            )
+            OpCalled(self._log.next_ordinal(), 0, "", False, tids, (), *ledger.take(), True, ())
         )
         for name, value in list(namespace.items()):
             if isinstance(value, Tensor) and names.is_users_name(name):
@@ -176,7 +189,7 @@ class Tracer(Trace):
         if len(self._log) >= _FULL:
             self.drain()
 
-    def _settled(self, what: str, error: BaseException | None) -> None:
+    def _settled(self, error: BaseException | None) -> None:
         """Look again after a backward pass; explain an error at once."""
         if error is not None:
             self._annotate(error, self.drain())
@@ -196,7 +209,7 @@ class Tracer(Trace):
             return
         name = next((n for n, v in (self._namespace or {}).items() if v is root), "")
         if not name:
-            name = names.call_text(self._sites, frame, root)
+            name = names.call_text(self._sites, frame)
         if name:
             for path, tensor, registered in names.owned({name: root}):
                 tid = autograd.tid_of(tensor)
@@ -209,48 +222,16 @@ class Tracer(Trace):
     def _refresh(self, *, final: bool) -> None:
         """Read the state of the tensors that live; on the thread that runs the code."""
         started = time.perf_counter()
-        recorder = self._recorder
-        for event in names.owned_events(
-            self._namespace or {}, recorder.ledger, self._log.next_ordinal
-        ):
-            self._emit(event)
-        live = list(recorder.ledger.live())
-        if not final:
-            live = [(tid, t) for tid, t in live if t.requires_grad and autograd.can_be_read(t)]
-        readable = [t for _, t in live if t.requires_grad and autograd.can_be_read(t)]
-        norms: dict[int, float | None] = {}
-        if self.options.grads != "off":
-            measured = autograd.grad_norms(readable)
-            norms = {id(t): norm for t, norm in zip(readable, measured, strict=True)}
-        for number, (tid, tensor) in enumerate(live):
-            shown = final and number < _PREVIEWS
-            try:
-                self._emit(self._state(tid, tensor, norms.get(id(tensor)), shown))
-            except RuntimeError:
-                # A view that torch forbids to look at keeps its last known state.
-                continue
+        ledger, ordinal = self._recorder.ledger, self._log.next_ordinal
+        for owned in names.owned_events(self._namespace or {}, ledger, ordinal):
+            self._log.emit(owned)
+        measured = self.options.grads != "off"
+        for state in read_states(ledger, ordinal, final=final, measured=measured):
+            self._log.emit(state)
         self._refreshed = time.perf_counter()
         self._refresh_cost = self._refreshed - started
         if not final:
             self._own_s += self._refresh_cost
-
-    def _state(self, tid: int, tensor: Tensor, norm: float | None, shown: bool) -> StateRead:
-        leaf = tensor.is_leaf
-        retains = not leaf and tensor.retains_grad
-        grad = tensor.grad if (leaf or retains) else None
-        return StateRead(
-            self._log.next_ordinal(),
-            tid,
-            tensor.requires_grad,
-            leaf,
-            retains,
-            autograd.version_of(tensor),
-            autograd.hook_count(tensor),
-            grad is not None,
-            norm,
-            autograd.preview(tensor) if shown else "",
-            autograd.preview(grad) if shown and grad is not None else "",
-        )
 
     # Errors ----------------------------------------------------------------------
 
@@ -259,7 +240,7 @@ class Tracer(Trace):
 
         Does so once for each error, however often it is called.
         """
-        _splice(error)
+        splice(error)
         self._error = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]
         if id(error) in self._explained:
             return
@@ -286,8 +267,11 @@ class Tracer(Trace):
         # and keeping it would keep its frames.
         self._explained.add(id(error))
         told = [finding for finding in found if finding.severity != "info"]
+        notes = getattr(error, "__notes__", [])
         for finding in told[-2:]:
-            error.add_note(finding.explanation())
+            note = finding.explanation()
+            if note not in notes:
+                error.add_note(note)
 
     def _site_of(self, error: BaseException) -> int:
         """Return the innermost place of the user's own code in a traceback."""
@@ -303,6 +287,44 @@ class Tracer(Trace):
         text = f"leafmagic stopped recording: {type(error).__name__}: {error}"
         if text not in self._notes:
             self._notes.append(text)
+
+    # Questions about one tensor ---------------------------------------------------
+
+    def place_of(self, tid: int) -> Place | None:
+        """Return where a tensor was made."""
+        record = self._model.tensor(tid)
+        return None if record is None else self._sites.place(record.made.site)
+
+    def state_of(self, tid: int) -> str:
+        """Return the state of a tensor; empty if this trace did not meet it."""
+        record = self._model.tensor(tid)
+        return "" if record is None else state_of(self._model, record)
+
+    def finished_passes(self) -> list[int | None]:
+        """Return the lines of the backward passes that came to an end."""
+        self.drain()
+        return [
+            self._model.line(known.site)
+            for known in self._model.passes
+            if known.finished and not known.failed and known.what == "backward"
+        ]
+
+    def retained_late(self, tid: int) -> bool:
+        """Tell whether ``retain_grad()`` was called after the last backward."""
+        record = self._model.tensor(tid)
+        if record is None or record.retained is None:
+            return False
+        done = [p.ordinal for p in self._model.passes if p.finished and not p.failed]
+        return bool(done) and max(done) < record.retained.ordinal
+
+    def cleared_at(self, tid: int) -> int | None:
+        """Return the line that set ``.grad`` to None after the last backward."""
+        record = self._model.tensor(tid)
+        if record is None or record.cleared is None:
+            return None
+        if any(p.ordinal > record.cleared.ordinal for p in self._model.passes):
+            return None
+        return self._model.line(record.cleared.site)
 
     # Reading ---------------------------------------------------------------------
 
@@ -366,137 +388,8 @@ class Tracer(Trace):
                     "overhead_s": round(self._own_s + self._recorder.seconds, 4),
                     "error": self._error,
                     "notes": notes,
-                    "cut": len(graph.nodes) >= 20_000,
+                    "cut": self._recorder.ops.full or len(graph.nodes) >= MOST_NODES,
                 },
                 **graph.to_dict(),
                 "findings": [finding.to_dict() for finding in findings],
             }
-
-
-_newest: list[Trace] = []
-
-
-def last() -> Trace | None:
-    """Return the newest trace that was started, or None."""
-    return _newest[0] if _newest else None
-
-
-def trace(**options: Any) -> Tracer:
-    """Trace a block of code outside a notebook.
-
-    Parameters
-    ----------
-    **options
-        Fields of `leafmagic.options.Options`: ``strict``, ``ignore``, ``retain``,
-        ``grads``.
-
-    Returns
-    -------
-    Tracer
-        A context manager that gives the trace.
-
-    Raises
-    ------
-    TypeError
-        For an option that there is not.
-    ValueError
-        For a value that an option does not take.
-
-    Examples
-    --------
-    >>> import torch, leafmagic
-    >>> with leafmagic.trace() as t:
-    ...     w = torch.ones(3, requires_grad=True)
-    ...     (w * 2).sum().backward()
-    >>> t.findings
-    ()
-    """
-    return Tracer(Options(**options))
-
-
-def graph_of(*tensors: Tensor) -> AutogradGraph:
-    """Return the graph behind existing tensors, drawn after the fact.
-
-    Parameters
-    ----------
-    *tensors : Tensor
-        Losses, parameters or any other tensors. The names that the caller's namespace
-        has for them and for the leaves behind them are used.
-
-    Raises
-    ------
-    TypeError
-        If one of them is not a tensor.
-    """
-    for tensor in tensors:
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"graph_of takes tensors, not {type(tensor).__name__}")
-    return trace_of(tensors, names.caller_namespace()).graph
-
-
-def trace_of(tensors: tuple[Tensor, ...], namespace: dict[str, Any]) -> Tracer:
-    """Return a finished trace that holds the graph behind existing tensors."""
-    trace = Tracer(namespace=namespace)
-    with torch._C.DisableTorchFunction(), torch.no_grad():
-        trace.adopt(tensors)
-    return trace
-
-
-def _remove_mode(mode: Recorder) -> None:
-    """Take a mode off torch's stack, wherever it lies."""
-    above = []
-    stack = _get_current_function_mode_stack()
-    if not any(known is mode for known in stack):
-        return
-    while True:
-        top = _pop_mode()
-        if top is mode:
-            break
-        above.append(top)
-    for other in reversed(above):
-        _push_mode(other)
-
-
-def _splice(error: BaseException) -> None:
-    """Take the frames of leafmagic, and the detour through them, out of a traceback.
-
-    torch's Python functions are entered twice on the way through a mode: once to find
-    the mode, once to run. The first entry goes, too.
-    """
-    for one in _chain(error):
-        steps = []
-        step = one.__traceback__
-        while step is not None:
-            steps.append(step)
-            step = step.tb_next
-        ours = [s.tb_frame.f_code.co_filename == _RECORDER_FILE for s in steps]
-        if not any(ours):
-            continue
-        kept: list[TracebackType] = []
-        detour = False
-        for index, step in enumerate(steps):
-            into_us = index + 1 < len(steps) and ours[index + 1]
-            if ours[index] or (into_us and step.tb_frame.f_code is _HANDLE):
-                detour = True
-                continue
-            if detour and kept and kept[-1].tb_frame.f_code is step.tb_frame.f_code:
-                kept.pop()
-            detour = False
-            kept.append(step)
-        for step, following in zip(kept, [*kept[1:], None], strict=True):
-            step.tb_next = following
-        one.__traceback__ = kept[0] if kept else None
-
-
-def _chain(error: BaseException) -> list[BaseException]:
-    found: list[BaseException] = []
-    queue: list[BaseException | None] = [error]
-    for one in queue:
-        if one is not None and not any(one is known for known in found):
-            found.append(one)
-            queue += [one.__cause__, one.__context__]
-    return found
-
-
-_HANDLE = torch.overrides.handle_torch_function.__code__
-_RECORDER_FILE = Recorder.__torch_function__.__code__.co_filename

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Literal
 
 from leafmagic.cell import Place
 from leafmagic.events import Event, OpCalled
-from leafmagic.model import Model, TensorRecord
+from leafmagic.model import Model
+from leafmagic.records import TensorRecord
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[str, ...] = ("error", "warning", "info")
@@ -45,9 +46,9 @@ class Finding:
     node : str or None
         Id of the tensor in the graph.
     source : str
-        The first line of the causing statement.
+        The line of the cause, without its indent.
     column, end_column : int or None
-        0-based span of the causing expression in its line.
+        0-based span of the causing expression in `source`, in characters.
     """
 
     kind: str
@@ -123,7 +124,7 @@ class Rule:
     ) -> Finding:
         """Make a finding of this rule's kind, caused at a place (or at a line of it)."""
         at = cause.line if cause is not None and line is None else line
-        span = cause is not None and at == cause.line
+        spot = cause if cause is not None and at == cause.line else None
         return Finding(
             kind=self.kind,
             code=self.code,
@@ -135,14 +136,21 @@ class Rule:
             symptom_line=at if symptom is None else symptom,
             cell=None if cause is None else cause.label,
             node=None if record is None else record.id,
-            source=cause.statement if span and cause is not None else "",
-            column=cause.column if span and cause is not None else None,
-            end_column=_end_column(cause) if span and cause is not None else None,
+            source="" if spot is None else spot.text.strip(),
+            column=None if spot is None else _in_source(spot, spot.column),
+            end_column=None if spot is None else _end_column(spot),
         )
 
 
+def _in_source(place: Place, column: int | None) -> int | None:
+    indent = len(place.text) - len(place.text.lstrip())
+    return None if column is None else max(column - indent, 0)
+
+
 def _end_column(place: Place) -> int | None:
-    return place.end_column if place.line == place.end_line else None
+    if place.line != place.end_line:
+        return len(place.text.strip())
+    return _in_source(place, place.end_column)
 
 
 RULES: list[type[Rule]] = []
@@ -188,8 +196,10 @@ class Findings:
 
     def feed(self, event: Event) -> list[Finding]:
         """Show an event to the rules that want it; return what they found."""
-        kind = type(event)
-        rules = self._by_op.get(event.op) if kind is OpCalled else self._by_event.get(kind)
+        if isinstance(event, OpCalled):
+            rules = self._by_op.get(event.op)
+        else:
+            rules = self._by_event.get(type(event))
         if not rules and not self.model.rebound:
             return []
         found = [self._count(f) for rule in rules or () for f in rule.check(event, self.model)]

@@ -11,7 +11,8 @@ from leafmagic.events import Accessed, AttributeStored, Raised
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import made_at
-from leafmagic.model import Model, TensorRecord, best_name
+from leafmagic.model import Model
+from leafmagic.records import TensorRecord, best_name
 
 _PROPERTIES = {
     "requires_grad": "requires_grad_()",
@@ -288,4 +289,3 @@ class RetainGradMisuse(Rule):
             record=record,
             severity="error",
         )
-

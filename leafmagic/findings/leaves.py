@@ -5,15 +5,47 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leafmagic.cell import Place
-from leafmagic.model import Model, TensorRecord, any_current
+from leafmagic.model import Model
+from leafmagic.records import TensorRecord, any_current
 
 CONVERSIONS = frozenset(
-    """
-    to double float half bfloat16 cuda cpu type type_as clone contiguous
-    view view_as reshape reshape_as flatten unflatten unsqueeze squeeze transpose permute
-    t T mT H mH swapaxes swapdims movedim ravel expand expand_as broadcast_to
-    requires_grad_ pin_memory
-    """.split()
+    [
+        "to",
+        "double",
+        "float",
+        "half",
+        "bfloat16",
+        "cuda",
+        "cpu",
+        "type",
+        "type_as",
+        "clone",
+        "contiguous",
+        "view",
+        "view_as",
+        "reshape",
+        "reshape_as",
+        "flatten",
+        "unflatten",
+        "unsqueeze",
+        "squeeze",
+        "transpose",
+        "permute",
+        "t",
+        "T",
+        "mT",
+        "H",
+        "mH",
+        "swapaxes",
+        "swapdims",
+        "movedim",
+        "ravel",
+        "expand",
+        "expand_as",
+        "broadcast_to",
+        "requires_grad_",
+        "pin_memory",
+    ]
 )
 """Ops that give the same values in another form: who calls one means the same tensor."""
 
@@ -38,13 +70,9 @@ class Meant:
 
 def leaves_behind(model: Model, record: TensorRecord) -> list[TensorRecord]:
     """Return the leaves that require grad behind a tensor, nearest first."""
-    found: list[TensorRecord] = []
-    for above in model.ancestors(record.tid):
-        if above.is_leaf and above.requires_grad:
-            found.append(above)
-    if not found:
-        found = _leaves_by_graph(model, record)
-    return found
+    above = model.ancestors(record.tid)
+    found = [leaf for leaf in above if leaf.is_leaf and leaf.requires_grad]
+    return found or _leaves_by_graph(model, record)
 
 
 def _leaves_by_graph(model: Model, record: TensorRecord) -> list[TensorRecord]:

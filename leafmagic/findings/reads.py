@@ -19,7 +19,8 @@ from leafmagic.findings.leaves import (
     rebinding_of,
     scope_of,
 )
-from leafmagic.model import Model, TensorRecord, best_name
+from leafmagic.model import Model
+from leafmagic.records import TensorRecord, best_name
 
 _DEVICE_MOVES = {"to", "cuda", "cpu"}
 
@@ -104,7 +105,9 @@ class NonleafGradRead(Rule):
         leaves = [best_name(leaf) for leaf in leaves_behind(model, record)]
         named = [f"`{name}`" for name in dict.fromkeys(leaves) if name][:3]
         what = "the root of the graph" if root else "computed, not a leaf"
-        where = f" Gradients are kept for the leaves behind it: {', '.join(named)}." if named else ""
+        where = (
+            f" Gradients are kept for the leaves behind it: {', '.join(named)}." if named else ""
+        )
         made = made_at(model, record)
         yield self.finding(
             f"`{variable}` is {what}, so backward does not fill `{variable}.grad`.{where}",
@@ -268,14 +271,23 @@ class HiddenLeaf(Rule):
 
 
 def _mentions(words: str, name: str) -> bool:
-    return name in words.replace("[", " ").replace("]", " ").replace(",", " ").replace(
-        "(", " "
-    ).replace(")", " ").replace("*", " ").split()
+    return (
+        name
+        in words.replace("[", " ")
+        .replace("]", " ")
+        .replace(",", " ")
+        .replace("(", " ")
+        .replace(")", " ")
+        .replace("*", " ")
+        .split()
+    )
 
 
 def _only_dtype(place: Place) -> bool:
-    return len(place.operands) > 1 and place.operands[1].startswith("torch.") and not any(
-        place.operands[1].startswith(word) for word in ("torch.device",)
+    return (
+        len(place.operands) > 1
+        and place.operands[1].startswith("torch.")
+        and not any(place.operands[1].startswith(word) for word in ("torch.device",))
     )
 
 
@@ -353,9 +365,7 @@ class LeafRebound(Rule):
         if event.old in above and any(model.grad_values.get(tid) == event.old for tid in above):
             yield self._told(model, new, event.name, None)
 
-    def _told(
-        self, model: Model, new: TensorRecord, variable: str, symptom: int | None
-    ) -> Finding:
+    def _told(self, model: Model, new: TensorRecord, variable: str, symptom: int | None) -> Finding:
         made = made_at(model, new)
         if new.requires_grad:
             now = f"is a non-leaf: the next backward will not fill `{variable}.grad`"

@@ -10,7 +10,8 @@ from leafmagic.cell import Place
 from leafmagic.events import Raised, WriteAttempted
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.model import Model, Moment, NodeRecord, TensorRecord, best_name
+from leafmagic.model import Model
+from leafmagic.records import Moment, NodeRecord, TensorRecord, best_name
 
 _HARMLESS = {
     "detach_",
@@ -91,7 +92,6 @@ class LeafInplace(Rule):
             cause=place,
             record=leaf,
         )
-
 
     def _by_an_op(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Tell of a leaf that an op changed which does not look in-place."""

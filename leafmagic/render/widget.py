@@ -118,6 +118,9 @@ class GraphWidget(anywidget.AnyWidget):
     twin_id = traitlets.Unicode("").tag(sync=True)
 
     def bundle(self) -> dict[str, Any]:
-        """Return the display bundle; the summary in words is the twin's."""
+        """Return the display bundle; it has no words where a page cannot show it.
+
+        The twin, right below, says it all there.
+        """
         view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
-        return {WIDGET_MIME: view, "text/plain": "leafmagic: live autograd graph"}
+        return {WIDGET_MIME: view, "text/plain": ""}

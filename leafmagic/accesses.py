@@ -1,0 +1,102 @@
+"""Recording reads, writes and method calls of tensors that matter to autograd."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from leafmagic.autograd import Ledger, can_be_read
+from leafmagic.events import Accessed
+from leafmagic.functions import READ, WRITE
+from leafmagic.log import EventLog
+from leafmagic.sites import Sites
+
+Flags = tuple[bool, bool, bool]
+"""Whether a tensor is a leaf, requires grad, retains grad."""
+
+
+class AccessRecorder:
+    """Turns uses of ``.grad``, ``.data``, ``retain_grad()`` and the like into events.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    log : EventLog
+    sites : Sites
+    """
+
+    def __init__(self, ledger: Ledger, log: EventLog, sites: Sites) -> None:
+        self.ledger = ledger
+        self.log = log
+        self.sites = sites
+
+    def look(self, tensor: Tensor, kind: int, name: str, site: int) -> tuple[Flags, bool]:
+        """Return a tensor's flags, and whether the user's expression spells the access."""
+        leaf = tensor.is_leaf
+        flags = (leaf, tensor.requires_grad, not leaf and tensor.retains_grad)
+        return flags, kind != READ or self._is_spelt(site, name)
+
+    def _is_spelt(self, site: int, name: str) -> bool:
+        """Tell a read that the cell spells out from one by getattr or an inspector."""
+        place = self.sites.place(site)
+        return place is None or (place.kind == "Attribute" and place.attribute == name)
+
+    def record(
+        self,
+        site: int,
+        kind: int,
+        name: str,
+        args: Any,
+        kwargs: Any,
+        result: Any,
+        seen: tuple[Flags, bool],
+    ) -> None:
+        """Record an access that returned."""
+        value: Any = args[1] if kind == WRITE and len(args) > 1 else result
+        if name == "requires_grad_":
+            value = bool((list(args[1:]) + list(kwargs.values()) or [True])[0])
+        elif isinstance(value, Tensor):
+            value = self.ledger.tensor(value)
+        elif not isinstance(value, bool):
+            value = -1
+        flags, mine = seen
+        event = Accessed(
+            self.log.next_ordinal(),
+            site,
+            name,
+            self.ledger.tensor(args[0]),
+            mine,
+            value,
+            *flags,
+            torch.is_grad_enabled(),
+            *self.ledger.take(),
+        )
+        if name == "set_grad" and value == -1 and not event.tensors:
+            self.log.replace((Accessed, site, event.tid), event)
+        else:
+            self.log.emit(event)
+
+
+def run_access(func: Any, name: str, args: Any, kwargs: Any, mine: bool) -> Any:
+    """Run an access. Where torch would warn of a read and we do, only we do.
+
+    Filters are left alone, since changing them would let other warnings show twice; a
+    filter that turns warnings into errors still does.
+    """
+    __tracebackhide__ = True
+    if name != "grad" or not mine or can_be_read(args[0]):
+        return func(*args, **kwargs)
+    shown = warnings.showwarning
+
+    def show(message: Any, category: Any, *rest: Any, **named: Any) -> None:
+        if "that is not a leaf Tensor is being accessed" not in str(message):
+            shown(message, category, *rest, **named)
+
+    warnings.showwarning = show
+    try:
+        return func(*args)
+    finally:
+        warnings.showwarning = shown

@@ -1,0 +1,80 @@
+"""What leafmagic offers outside a notebook."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from leafmagic import names
+from leafmagic.graph import AutogradGraph
+from leafmagic.options import Options
+from leafmagic.recording import Trace
+from leafmagic.tracing import NEWEST, Tracer
+
+
+def last() -> Trace | None:
+    """Return the newest trace that was started, or None."""
+    return NEWEST[0] if NEWEST else None
+
+
+def trace(**options: Any) -> Tracer:
+    """Trace a block of code outside a notebook.
+
+    Parameters
+    ----------
+    **options
+        Fields of `leafmagic.options.Options`: ``strict``, ``ignore``, ``retain``,
+        ``grads``.
+
+    Returns
+    -------
+    Tracer
+        A context manager that gives the trace.
+
+    Raises
+    ------
+    TypeError
+        For an option that there is not.
+    ValueError
+        For a value that an option does not take.
+
+    Examples
+    --------
+    >>> import torch, leafmagic
+    >>> with leafmagic.trace() as t:
+    ...     w = torch.ones(3, requires_grad=True)
+    ...     (w * 2).sum().backward()
+    >>> t.findings
+    ()
+    """
+    return Tracer(Options(**options))
+
+
+def graph_of(*tensors: Tensor) -> AutogradGraph:
+    """Return the graph behind existing tensors, drawn after the fact.
+
+    Parameters
+    ----------
+    *tensors : Tensor
+        Losses, parameters or any other tensors. The names that the caller's namespace
+        has for them and for the leaves behind them are used.
+
+    Raises
+    ------
+    TypeError
+        If one of them is not a tensor.
+    """
+    for tensor in tensors:
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"graph_of takes tensors, not {type(tensor).__name__}")
+    return trace_of(tensors, names.caller_namespace()).graph
+
+
+def trace_of(tensors: tuple[Tensor, ...], namespace: dict[str, Any]) -> Tracer:
+    """Return a finished trace that holds the graph behind existing tensors."""
+    trace = Tracer(namespace=namespace)
+    with torch._C.DisableTorchFunction(), torch.no_grad():
+        trace.adopt(tensors)
+    return trace

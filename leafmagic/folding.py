@@ -1,0 +1,349 @@
+"""Folding: what an op made in one step takes the slot of what it made in the step before.
+
+A loop runs the same code again, so the records of a trace belong to places in the
+code, not to runs of it. A step ends with a backward pass; within one step the same
+place may run many times (an unrolled RNN), and each run has a slot of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from leafmagic.cell import Place
+from leafmagic.events import NodeSeen, OpCalled, OpRepeated, TensorSeen
+from leafmagic.naming import NameBook
+from leafmagic.records import (
+    Link,
+    Moment,
+    NodeRecord,
+    OpSlot,
+    TensorRecord,
+    any_current,
+    remember,
+)
+
+_ALIASING = frozenset({"detach", "data", "detach_", "numpy"})
+
+
+class Slots:
+    """The records of a trace, by the place in the code and the turn there.
+
+    Parameters
+    ----------
+    place : callable
+        From a site to its `Place`.
+
+    Attributes
+    ----------
+    tensors, nodes : dict
+        By tid and by nid. The number of the step before leads to the same record.
+    records, node_records : list
+        One for each slot, in the order in which the slots were made.
+    book : NameBook
+    """
+
+    def __init__(self, place: Callable[[int], Place | None]) -> None:
+        self.tensors: dict[int, TensorRecord] = {}
+        self.nodes: dict[int, NodeRecord] = {}
+        self.records: list[TensorRecord] = []
+        self.node_records: list[NodeRecord] = []
+        self.book = NameBook(self.tensors)
+        self._place = place
+        self._slots: dict[tuple[Any, ...], TensorRecord] = {}
+        self._node_slots: dict[tuple[Any, ...], NodeRecord] = {}
+        self._ops: dict[tuple[int, str], list[OpSlot | None]] = {}
+        self._next_index = 0
+
+    def op(self, event: OpCalled) -> None:
+        """Take in an op."""
+        slots = self._ops.setdefault((event.site, event.op), [])
+        while len(slots) <= event.turn:
+            slots.append(None)
+        slot = slots[event.turn]
+        if slot is None or not self._again(event, slot):
+            slot = slots[event.turn] = self._first(event, event.turn)
+        slot.operands = tuple([self._index(tid) for tid in event.inputs])
+        tensors = self.tensors
+        for tid in event.inputs:
+            record = tensors.get(tid)
+            if record is not None:
+                record.used = True
+        for tid in event.wrote:
+            self.wrote(tid, event)
+        if slot.key is not None and event.outputs:
+            self.book.output(event.site, event.direct, event.outputs[0], slot, event.ordinal)
+
+    def repeated(self, event: OpRepeated) -> None:  # noqa: C901 - hot, and one thing
+        """Take over the slot of an op that did the same again.
+
+        Called instead of `feed`, for speed; most events of a long loop are of this type.
+        """
+        ordinal, site, op, direct, inputs, turn, tid, nid, base, shape, before, times = event
+        slot = self._ops[(site, op)][turn]
+        if slot is None:
+            return
+        tensors = self.tensors
+        record = slot.tensors[0]
+        last = record.tid
+        if last == tid:
+            return
+        # The one before the newest may still be referred to, by what is carried from
+        # step to step; all older ones are let go.
+        for old in (record.previous, last):
+            if old != before:
+                tensors.pop(old, None)
+        tensors[before] = record
+        seen = record.seen
+        if base != seen.base or shape != seen.shape:
+            record.seen = seen._replace(base=base, shape=shape)
+        record.previous, record.tid, record.nid = before, tid, nid
+        record.count += times
+        record.inputs = inputs
+        if record.touched:
+            record.forget()
+        if record.alias >= 0:
+            record.alias = inputs[0]
+        tensors[tid] = record
+        slot.made.ordinal = ordinal
+        if nid >= 0:
+            node, nodes = slot.nodes[0], self.nodes
+            nodes.pop(node.previous, None)
+            node.previous, node.nid = node.nid, nid
+            node.count += times
+            node.inputs, node.outputs = inputs, (tid,)
+            nodes[nid] = node
+        for number, index in zip(inputs, slot.operands, strict=False):
+            used = tensors.get(number)
+            if used is None or used.index != index:
+                self._moved(slot, inputs)
+                break
+        key = slot.key
+        if key is not None:
+            book = self.book
+            if book.names.get(key) == last:
+                book.names[key] = tid
+                past = book.history[key]
+                past[-1] = (tid, past[-1][1], ordinal)
+            else:
+                book.output(site, direct, tid, slot, ordinal)
+
+    def _moved(self, slot: OpSlot, inputs: tuple[int, ...]) -> None:
+        """Note that an op was called with other tensors than in the step before."""
+        for tid in inputs:
+            record = self.tensors.get(tid)
+            if record is not None:
+                record.used = True
+        slot.operands = tuple([self._index(tid) for tid in inputs])
+        for node in slot.nodes[:1]:
+            node.links = self._links_by_inputs(inputs)
+
+    def _again(self, event: OpCalled, slot: OpSlot) -> bool:  # noqa: C901 - one comparison
+        """Take the slot over, if the op did what it did in the step before."""
+        seen_tensors, seen_nodes = event.tensors, event.nodes
+        if len(seen_tensors) != len(slot.tensors) or len(seen_nodes) != len(slot.nodes):
+            return False
+        outputs, tensors, nodes = event.outputs, self.tensors, self.nodes
+        for seen in seen_tensors:
+            if seen.tid not in outputs or seen.tid in tensors:
+                return False
+        for node, seen_node in zip(slot.nodes, seen_nodes, strict=True):
+            if node.seen.name != seen_node.name or seen_node.nid in nodes:
+                return False
+        slot.made.ordinal = event.ordinal
+        for record, seen in zip(slot.tensors, seen_tensors, strict=True):
+            # The one before the last is let go; the last may still be referred to by
+            # what is carried from step to step.
+            if tensors.get(record.previous) is record:
+                del tensors[record.previous]
+            record.renew(seen)
+            record.inputs = event.inputs
+            record.grad_enabled = event.grad_enabled
+            if record.alias >= 0:
+                record.alias = event.inputs[0]
+            tensors[seen.tid] = record
+        for node, seen_node in zip(slot.nodes, seen_nodes, strict=True):
+            if nodes.get(node.previous) is node:
+                del nodes[node.previous]
+            node.previous, node.nid = node.nid, seen_node.nid
+            node.seen = seen_node
+            node.count += 1
+            if node.op:
+                node.inputs, node.outputs = event.inputs, outputs
+            nodes[seen_node.nid] = node
+        for node in slot.nodes:
+            self._link(node)
+        return True
+
+    def _first(self, event: OpCalled, turn: int) -> OpSlot:
+        """Make a slot for an op that is new, or that did something else this time."""
+        made = Moment(event.ordinal, event.site, event.op)
+        slot = OpSlot(made)
+        outputs = {tid: i for i, tid in enumerate(event.outputs)}
+        for index, seen in enumerate(event.tensors):
+            which = outputs.get(seen.tid)
+            if which is None or seen.tid in event.inputs:
+                place_in = event.inputs.index(seen.tid) if seen.tid in event.inputs else -index - 1
+                self._add_tensor(
+                    seen, ("in", event.site, event.op, turn, place_in), None, event.ordinal
+                )
+            else:
+                key = (event.site, event.op, turn, which)
+                slot.tensors.append(self._add_tensor(seen, key, made, event.ordinal))
+                self._describe_output(event, seen.tid)
+        if event.nodes:
+            foreign = self._foreign(event)
+            mine = [seen for seen in event.nodes if seen.nid not in foreign]
+            slot.nodes = self._add_nodes(event, mine, (event.site, event.op, turn), made)
+            if foreign:
+                rest = [seen for seen in event.nodes if seen.nid in foreign]
+                whence = ("in", event.site, event.op, turn)
+                self._add_nodes(None, rest, whence, Moment(event.ordinal, 0))
+        self.book.by_source(event, slot, self._place(event.site))
+        return slot
+
+    def _foreign(self, event: OpCalled) -> set[int]:
+        """Return the nodes that an input brought along: made before, by something unseen."""
+        if len(event.nodes) == 1:
+            return set()
+        edges = {seen.nid: seen.edges for seen in event.nodes}
+        queue = [
+            seen.nid
+            for seen in event.tensors
+            if seen.nid in edges and seen.tid not in event.outputs
+        ]
+        found = set(queue)
+        for nid in queue:
+            for kind, child, _ in edges[nid]:
+                if kind == "n" and child in edges and child not in found:
+                    found.add(child)
+                    queue.append(child)
+        return found
+
+    def _describe_output(self, event: OpCalled, tid: int) -> None:
+        record = self.tensors[tid]
+        record.used = True
+        if record.made.ordinal != event.ordinal:
+            return
+        record.inputs = tuple(i for i in event.inputs if i != tid)
+        record.direct = event.direct
+        record.grad_enabled = event.grad_enabled
+        if event.op in _ALIASING and event.inputs:
+            record.alias = event.inputs[0]
+
+    def introduce(self, event: Any) -> None:
+        """Take in tensors and nodes that an event mentions for the first time."""
+        for index, seen in enumerate(event.tensors):
+            self._add_tensor(
+                seen, ("at", type(event).__name__, seen.tid, index), None, event.ordinal
+            )
+        site = getattr(event, "site", 0)
+        made = Moment(event.ordinal, site)
+        self._add_nodes(event, event.nodes, ("at", site, type(event).__name__), made)
+
+    def _add_tensor(
+        self, seen: TensorSeen, key: tuple[Any, ...], made: Moment | None, ordinal: int
+    ) -> TensorRecord:
+        known = self.tensors.get(seen.tid)
+        if known is not None:
+            known.requires_grad, known.is_leaf = seen.requires_grad, seen.is_leaf
+            known.nid, known.retains_grad = seen.nid, seen.retains_grad
+            known.hooks = max(known.hooks, seen.hooks)
+            known.seen = seen
+            return known
+        made = made or Moment(ordinal, 0)
+        old = self._slots.get(key)
+        if old is not None and not (key[0] == "in" and (old.registered or any_current(old))):
+            if self.tensors.get(old.previous) is old:
+                del self.tensors[old.previous]
+            old.renew(seen)
+            old.made = made
+            self.tensors[seen.tid] = old
+            return old
+        self._next_index += 1
+        record = TensorRecord(
+            seen.tid,
+            self._next_index,
+            seen,
+            seen.requires_grad,
+            seen.is_leaf,
+            seen.retains_grad,
+            seen.version,
+            seen.hooks,
+            seen.nid,
+            made,
+        )
+        self.tensors[seen.tid] = self._slots[key] = record
+        self.records.append(record)
+        return record
+
+    def _add_nodes(
+        self, event: Any, nodes: Iterable[NodeSeen], key: tuple[Any, ...], made: Moment
+    ) -> list[NodeRecord]:
+        added: list[NodeRecord] = []
+        for index, seen in enumerate(nodes):
+            if seen.nid in self.nodes:
+                continue
+            slot = (*key, "n", index, seen.name)
+            record = self._node_slots.get(slot)
+            inputs = getattr(event, "inputs", ()) if index == 0 else ()
+            outputs = getattr(event, "outputs", ())
+            if record is None:
+                self._next_index += 1
+                what = made.what if index == 0 else ""
+                record = NodeRecord(seen.nid, self._next_index, seen, what, made, inputs, outputs)
+                self._node_slots[slot] = record
+                self.node_records.append(record)
+            else:
+                if self.nodes.get(record.previous) is record:
+                    del self.nodes[record.previous]
+                record.previous, record.nid, record.seen = record.nid, seen.nid, seen
+                record.made, record.inputs, record.outputs = made, inputs, outputs
+                record.count += 1
+            self.nodes[seen.nid] = record
+            added.append(record)
+        for record in added:
+            self._link(record)
+        return added
+
+    def _link(self, node: NodeRecord) -> None:
+        """Take a node's edges over as links to slots, which outlive a step."""
+        links = []
+        for kind, number, output_nr in node.seen.edges:
+            if kind == "t":
+                leaf = self.tensors.get(number)
+                if leaf is not None:
+                    links.append(Link(leaf, output_nr, False))
+                continue
+            behind = self.nodes.get(number)
+            if behind is not None:
+                links.append(Link(behind, output_nr, behind.nid != number))
+        node.links = links
+
+    def _links_by_inputs(self, inputs: tuple[int, ...]) -> list[Link]:
+        """Return the links of an op that was called with other tensors than before.
+
+        Its edges are read from torch once; in a later step they are those of its inputs.
+        """
+        links = []
+        for tid in inputs:
+            record = self.tensors.get(tid)
+            if record is not None and record.requires_grad:
+                links.append(Link(record, record.seen.output_nr, record.tid != tid))
+        return links
+
+    def _index(self, tid: int) -> int:
+        record = self.tensors.get(tid)
+        return -1 if record is None else record.index
+
+    def wrote(self, tid: int, event: Any) -> None:
+        """Note an in-place write."""
+        record = self.tensors.get(tid)
+        if record is None:
+            return
+        record.version += 1
+        record.touched = True
+        if record.writes and record.writes[-1].site == event.site:
+            record.writes[-1].ordinal = event.ordinal
+        else:
+            remember(record.writes, Moment(event.ordinal, event.site, event.op))

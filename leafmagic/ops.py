@@ -1,0 +1,250 @@
+"""Recording ops: in full where they are new, in brief where they repeat."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType, FunctionType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from leafmagic import functions
+from leafmagic.autograd import REFS, Ledger, flatten, grad_fn_of, version_of
+from leafmagic.events import OpCalled, WriteAttempted, Written
+from leafmagic.log import EventLog, Repeat
+
+Output = Callable[[int, bool, list[Tensor], list[Tensor]], None]
+
+MOST_TURNS = 150_000
+"""Beyond this many ops that are new, what is new is no longer recorded: some 200 MB."""
+
+
+class Turns:
+    """How often an op ran at a place in the current step, and how it turned out before.
+
+    Attributes
+    ----------
+    plain : list of Repeat or None
+        Per turn what to compare with, if the output was one new tensor; else None.
+    """
+
+    __slots__ = ("plain", "step", "turn")
+
+    def __init__(self) -> None:
+        self.step = -1
+        self.turn = 0
+        self.plain: list[Repeat | None] = []
+
+    def next_turn(self, step: int) -> int:
+        """Return which run of this step comes now.
+
+        An output without a node that is gone leaves its turn to the next: a loop
+        without gradients does not grow.
+        """
+        if self.step != step:
+            self.step, self.turn = step, 0
+        elif self.turn:
+            last = self.plain[self.turn - 1]
+            if last is not None and not last.name and last.is_gone():
+                self.turn -= 1
+        return self.turn
+
+
+class OpRecorder:
+    """Turns calls of torch functions into events.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    log : EventLog
+
+    Attributes
+    ----------
+    step : int
+        Finished backward passes.
+    full : bool
+        Whether so much was recorded that what is new is left out from now on.
+    on_output : callable or None
+        Called with site, direct, inputs and outputs of every op.
+    on_parameters : callable or None
+        Called with the calling frame where a parameter was met for the first time.
+    """
+
+    def __init__(self, ledger: Ledger, log: EventLog) -> None:
+        self.ledger = ledger
+        self.log = log
+        self.step = 0
+        self.full = False
+        self.on_output: Output | None = None
+        self.on_parameters: Callable[[FrameType | None], None] | None = None
+        self._turns: list[dict[str, Turns]] = []
+        self._made = 0
+        self._sunk: set[tuple[int, str]] = set()
+
+    def before(
+        self,
+        func: Any,
+        op: str,
+        site: int,
+        direct: bool,
+        args: Any,
+        kwargs: Any,
+        tids: tuple[int, ...],
+    ) -> tuple[int, ...] | list[int]:
+        """Return what an op is about to write, or the versions by which to tell later."""
+        if type(func) is FunctionType:
+            # Python functions (torch.nn.init, inplace=True) decide for themselves
+            # whether and under which grad mode they write: look afterwards.
+            return list(map(version_of, flatten((*args, *kwargs.values()), [])))
+        targets: list[Tensor] = []
+        if "out" in kwargs:
+            flatten((kwargs["out"],), targets)
+        elif functions.writes_in_place(op):
+            flatten(args[:1] or tuple(kwargs.values())[:1], targets)
+        wrote = tuple([self.ledger.tensor(t) for t in targets])
+        if wrote and torch.is_grad_enabled():
+            ordinal = self.log.next_ordinal()
+            seen = self.ledger.take()
+            self.log.emit(WriteAttempted(ordinal, site, op, direct, wrote, tids, *seen))
+        return wrote
+
+    def record(
+        self,
+        site: int,
+        direct: bool,
+        op: str,
+        args: Any,
+        kwargs: Any,
+        tids: tuple[int, ...],
+        result: Any,
+        before: tuple[int, ...] | list[int] | None,
+    ) -> None:
+        """Record an op that returned."""
+        turns = self._turns
+        while site >= len(turns):
+            turns.append({})
+        known = turns[site].get(op)
+        if known is None:
+            known = turns[site][op] = Turns()
+        turn = known.next_turn(self.step)
+        if turn < len(known.plain) and before is None and isinstance(result, Tensor):
+            plain = known.plain[turn]
+            numbers = None if plain is None else self.ledger.repeated(result, plain)
+            if plain is not None and numbers is not None:
+                known.turn = turn + 1
+                log = self.log
+                log.ordinal += 1
+                log.repeat(
+                    plain, (log.ordinal, site, op, direct, tids, turn, *numbers, result.shape)
+                )
+                if self.on_output is not None:
+                    self.on_output(site, direct, flatten(args, []), [result])
+                return
+        inputs = flatten((*args, *kwargs.values()), [])
+        wrote = _written(tids, inputs, before) if isinstance(before, list) else before or ()
+        if wrote and self._is_update(wrote, result):
+            event = Written(self.log.next_ordinal(), site, op, wrote[0])
+            self.log.replace((Written, site, op, wrote[0]), event)
+            return
+        made = self._record_fully(site, direct, op, inputs, tids, result, wrote, turn)
+        if made is not None:
+            if turn == len(known.plain):
+                known.plain.append(None)
+            known.plain[turn] = made[0]
+            known.turn = turn + 1
+
+    def _is_update(self, wrote: tuple[int, ...], result: Any) -> bool:
+        """Tell whether an op did nothing but change one known tensor, grad mode off."""
+        return (
+            len(wrote) == 1
+            and isinstance(result, Tensor)
+            and not self.ledger.new_tensors
+            and not torch.is_grad_enabled()
+            and grad_fn_of(result) is None
+        )
+
+    def _record_fully(
+        self,
+        site: int,
+        direct: bool,
+        op: str,
+        inputs: list[Tensor],
+        tids: tuple[int, ...],
+        result: Any,
+        wrote: tuple[int, ...],
+        turn: int,
+    ) -> tuple[Repeat | None] | None:
+        """Record an op with all that it made.
+
+        Returns
+        -------
+        tuple of (Repeat or None) or None
+            What to compare with in the next step, so that a short record will do;
+            (None,) if it is not of that kind; None if nothing was recorded.
+        """
+        ledger = self.ledger
+        made = flatten((result,), [])
+        if (not made and not wrote) or self.full:
+            return None
+        self._made += 1
+        self.full = self._made >= MOST_TURNS
+        outputs = tuple([ledger.tensor(t) for t in made])
+        if wrote:
+            self._describe_written(wrote, tids, inputs, made)
+        grad_enabled = made[0].requires_grad if made else True
+        grad_enabled = grad_enabled or torch.is_grad_enabled()
+        tensors, nodes = ledger.take()
+        ordinal = self.log.next_ordinal()
+        self.log.emit(
+            OpCalled(
+                ordinal, site, op, direct, tids, outputs, tensors, nodes, grad_enabled, wrote, turn
+            )
+        )
+        if self.on_parameters is not None and any(t.parameter for t in tensors):
+            self.on_parameters(sys._getframe(3))
+        if self.on_output is not None:
+            self.on_output(site, direct, inputs, made)
+        if wrote or len(tensors) != 1 or tensors[0].tid != outputs[0] or len(made) != 1:
+            return (None,)
+        nid = tensors[0].nid
+        name = next((node.name for node in nodes if node.nid == nid), "")
+        return (Repeat(name, REFS[id(made[0])]) if name or nid < 0 else None,)
+
+    def _describe_written(
+        self,
+        wrote: tuple[int, ...],
+        tids: tuple[int, ...],
+        inputs: list[Tensor],
+        made: list[Tensor],
+    ) -> None:
+        """Describe what an in-place op changed: a known tensor has a new grad_fn."""
+        for tensor in made:
+            node = grad_fn_of(tensor)
+            if node is not None:
+                self.ledger.node(node)
+        for tid, tensor in zip(tids, inputs, strict=True):
+            if tid in wrote and grad_fn_of(tensor) is not None:
+                self.ledger.redescribe(tensor, tid)
+
+    def sink(self, site: int, direct: bool, name: str, tensor: Tensor) -> None:
+        """Record, once per place, that a tensor was turned into something else."""
+        if (site, name) in self._sunk:
+            return
+        self._sunk.add((site, name))
+        tid = self.ledger.tensor(tensor)
+        seen = self.ledger.take()
+        ordinal, op = self.log.next_ordinal(), functions.plain_name(name)
+        self.log.emit(OpCalled(ordinal, site, op, direct, (tid,), (), *seen, True, ()))
+
+
+def _written(tids: tuple[int, ...], inputs: list[Tensor], versions: list[int]) -> tuple[int, ...]:
+    """Return the inputs that a function changed."""
+    return tuple(
+        [
+            tid
+            for tid, tensor, version in zip(tids, inputs, versions, strict=True)
+            if version_of(tensor) != version
+        ]
+    )

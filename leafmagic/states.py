@@ -1,0 +1,64 @@
+"""Reading what live tensors look like now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from torch import Tensor
+
+from leafmagic import autograd
+from leafmagic.events import StateRead
+
+MOST_PREVIEWS = 300
+
+
+def read_states(
+    ledger: autograd.Ledger, ordinal: Callable[[], int], *, final: bool, measured: bool
+) -> Iterator[StateRead]:
+    """Yield the state of every live tensor that a trace met.
+
+    Parameters
+    ----------
+    ledger : Ledger
+    ordinal : callable
+        Gives the next event's number.
+    final : bool
+        Whether the trace ends: then all tensors are read, small ones with their values;
+        while it runs only those that can have a gradient.
+    measured : bool
+        Whether to measure gradient norms.
+    """
+    live = list(ledger.live())
+    if not final:
+        live = [(tid, t) for tid, t in live if t.requires_grad and autograd.can_be_read(t)]
+    readable = [t for _, t in live if t.requires_grad and autograd.can_be_read(t)]
+    norms: dict[int, float | None] = {}
+    if measured:
+        found = autograd.grad_norms(readable)
+        norms = {id(t): norm for t, norm in zip(readable, found, strict=True)}
+    for index, (tid, tensor) in enumerate(live):
+        shown = final and index < MOST_PREVIEWS
+        try:
+            yield _state(ordinal(), tid, tensor, norms.get(id(tensor)), shown=shown)
+        except RuntimeError:
+            # A view that torch forbids to look at keeps its last known state.
+            continue
+
+
+def _state(ordinal: int, tid: int, tensor: Tensor, norm: float | None, *, shown: bool) -> StateRead:
+    leaf = tensor.is_leaf
+    retains = not leaf and tensor.retains_grad
+    grad = tensor.grad if (leaf or retains) else None
+    return StateRead(
+        ordinal,
+        tid,
+        tensor.requires_grad,
+        leaf,
+        retains,
+        autograd.version_of(tensor),
+        autograd.hook_count(tensor),
+        grad is not None,
+        norm,
+        autograd.preview(tensor) if shown else "",
+        autograd.preview(grad) if shown and grad is not None else "",
+    )

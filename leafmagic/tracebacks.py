@@ -1,0 +1,54 @@
+"""Taking leafmagic out of the tracebacks of the user's errors."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import torch
+
+from leafmagic.recorder import Recorder
+
+
+def splice(error: BaseException) -> None:
+    """Take the frames of leafmagic, and the detour through them, out of a traceback.
+
+    torch's Python functions are entered twice on the way through a mode: once to find
+    the mode, once to run. The first entry goes, too.
+    """
+    for one in _chain(error):
+        steps = []
+        step = one.__traceback__
+        while step is not None:
+            steps.append(step)
+            step = step.tb_next
+        ours = [s.tb_frame.f_code.co_filename == _RECORDER_FILE for s in steps]
+        if not any(ours):
+            continue
+        kept: list[TracebackType] = []
+        detour = False
+        for index, step in enumerate(steps):
+            into_us = index + 1 < len(steps) and ours[index + 1]
+            if ours[index] or (into_us and step.tb_frame.f_code is _HANDLE):
+                detour = True
+                continue
+            if detour and kept and kept[-1].tb_frame.f_code is step.tb_frame.f_code:
+                kept.pop()
+            detour = False
+            kept.append(step)
+        for step, following in zip(kept, [*kept[1:], None], strict=True):
+            step.tb_next = following
+        one.__traceback__ = kept[0] if kept else None
+
+
+def _chain(error: BaseException) -> list[BaseException]:
+    found: list[BaseException] = []
+    queue: list[BaseException | None] = [error]
+    for one in queue:
+        if one is not None and not any(one is known for known in found):
+            found.append(one)
+            queue += [one.__cause__, one.__context__]
+    return found
+
+
+_HANDLE = torch.overrides.handle_torch_function.__code__
+_RECORDER_FILE = Recorder.__torch_function__.__code__.co_filename
