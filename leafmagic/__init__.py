@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leafmagic.api import graph_of, last, trace
+    from leafmagic.api import graph_of, trace
     from leafmagic.errors import StrictError
     from leafmagic.findings.base import Finding
     from leafmagic.graph import AutogradGraph
-    from leafmagic.recording import Trace, load
+    from leafmagic.recording import Trace, last, load
     from leafmagic.why import why
 
 __version__ = "0.1.0"
@@ -31,7 +31,7 @@ _HOMES = {
     "StrictError": "leafmagic.errors",
     "Trace": "leafmagic.recording",
     "graph_of": "leafmagic.api",
-    "last": "leafmagic.api",
+    "last": "leafmagic.recording",
     "load": "leafmagic.recording",
     "trace": "leafmagic.api",
     "why": "leafmagic.why",

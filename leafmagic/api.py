@@ -10,13 +10,7 @@ from torch import Tensor
 from leafmagic import names
 from leafmagic.graph import AutogradGraph
 from leafmagic.options import Options
-from leafmagic.recording import Trace
-from leafmagic.tracing import NEWEST, Tracer
-
-
-def last() -> Trace | None:
-    """Return the newest trace that was started, or None."""
-    return NEWEST[0] if NEWEST else None
+from leafmagic.tracing import Tracer
 
 
 def trace(**options: Any) -> Tracer:

@@ -50,7 +50,7 @@ def _accumulate_grad_type() -> type:
     return type(node.next_functions[0][0])
 
 
-ACCUMULATE_GRAD = _accumulate_grad_type()
+ACCUMULATE_GRAD: Any = _accumulate_grad_type()
 
 
 def tid_of(tensor: Tensor) -> int:
@@ -182,11 +182,10 @@ class Ledger:
         if number:
             return number
         first = self._mark(node)
-        stack = [(node, first)]
+        stack: list[tuple[Any, int]] = [(node, first)]
         while stack:
             node, this = stack.pop()
             edges: list[tuple[str, int, int]] = []
-            child: Any
             for child, output_nr in node.next_functions:
                 if child is None:
                     continue

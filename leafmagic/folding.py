@@ -74,7 +74,7 @@ class Slots:
         if slot.key is not None and event.outputs:
             self.book.output(event.site, event.direct, event.outputs[0], slot, event.ordinal)
 
-    def repeated(self, event: OpRepeated) -> None:  # noqa: C901 - hot, and one thing
+    def repeated(self, event: OpRepeated) -> None:  # noqa: C901, PLR0912 - hot, and one thing
         """Take over the slot of an op that did the same again.
 
         Called instead of `feed`, for speed; most events of a long loop are of this type.

@@ -11,6 +11,8 @@ from leafmagic.findings.base import Finding
 from leafmagic.graph import AutogradGraph
 
 SCHEMA_VERSION = 1
+NEWEST: list[Trace] = []
+"""The newest trace that was started; empty before the first."""
 
 
 class Trace:
@@ -148,3 +150,8 @@ def load(path: str | Path) -> Trace:
     if version > SCHEMA_VERSION:
         raise ValueError(f"{path} was written by a newer leafmagic (schema {version})")
     return Trace(document)
+
+
+def last() -> Trace | None:
+    """Return the newest trace that was started, or None."""
+    return NEWEST[0] if NEWEST else None

@@ -21,13 +21,10 @@ from leafmagic.graph import AutogradGraph
 from leafmagic.model import Model
 from leafmagic.options import Options
 from leafmagic.recorder import Recorder
-from leafmagic.recording import SCHEMA_VERSION, Trace
+from leafmagic.recording import NEWEST, SCHEMA_VERSION, Trace
 from leafmagic.sites import USER, Sites
 from leafmagic.states import read_states
 from leafmagic.tracebacks import splice
-
-NEWEST: list[Trace] = []
-"""The newest trace that was started; empty before the first."""
 
 _FULL = 256
 _REFRESH_S = 0.1
@@ -266,11 +263,9 @@ class Tracer(Trace):
         # The id is enough: the error is alive as long as it is on its way to the user,
         # and keeping it would keep its frames.
         self._explained.add(id(error))
-        told = [finding for finding in found if finding.severity != "info"]
-        notes = getattr(error, "__notes__", [])
-        for finding in told[-2:]:
-            note = finding.explanation()
-            if note not in notes:
+        told = dict.fromkeys(f.explanation() for f in found if f.severity != "info")
+        for note in list(told)[-2:]:
+            if note not in getattr(error, "__notes__", []):
                 error.add_note(note)
 
     def _site_of(self, error: BaseException) -> int:

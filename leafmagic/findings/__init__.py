@@ -3,10 +3,21 @@
 Importing this package registers every rule; the registry is `RULES`.
 """
 
-from leafmagic.findings import flags, reads, writes
+from leafmagic.findings import flags, hidden, reads, rebound, writes
 from leafmagic.findings.base import RULES, Finding, Findings, Rule
 
 KINDS: tuple[str, ...] = tuple(dict.fromkeys(rule.kind for rule in RULES))
 """Every kind of finding that there is a rule for."""
 
-__all__ = ["KINDS", "RULES", "Finding", "Findings", "Rule", "flags", "reads", "writes"]
+__all__ = [
+    "KINDS",
+    "RULES",
+    "Finding",
+    "Findings",
+    "Rule",
+    "flags",
+    "hidden",
+    "reads",
+    "rebound",
+    "writes",
+]

@@ -121,8 +121,12 @@ class Rule:
         symptom: int | None = None,
         record: TensorRecord | None = None,
         severity: Severity | None = None,
+        count: int = 1,
     ) -> Finding:
-        """Make a finding of this rule's kind, caused at a place (or at a line of it)."""
+        """Make a finding of this rule's kind, caused at a place (or at a line of it).
+
+        A `count` of 0 tells of something that was counted when it was announced.
+        """
         at = cause.line if cause is not None and line is None else line
         spot = cause if cause is not None and at == cause.line else None
         return Finding(
@@ -135,6 +139,7 @@ class Rule:
             line=at,
             symptom_line=at if symptom is None else symptom,
             cell=None if cause is None else cause.label,
+            count=count,
             node=None if record is None else record.id,
             source="" if spot is None else spot.text.strip(),
             column=None if spot is None else _in_source(spot, spot.column),
@@ -213,10 +218,11 @@ class Findings:
         if known is not None:
             finding = dataclasses.replace(
                 finding,
-                count=known.count + 1,
+                count=known.count + finding.count,
                 symptom_line=max(finding.symptom_line or 0, known.symptom_line or 0) or None,
                 severity=min(finding.severity, known.severity, key=SEVERITIES.index),
             )
+        finding = finding if finding.count else dataclasses.replace(finding, count=1)
         self._found[key] = finding
         return finding
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leafmagic.cell import Place
+from leafmagic.events import Accessed
 from leafmagic.model import Model
-from leafmagic.records import TensorRecord, any_current
+from leafmagic.records import TensorRecord, any_current, best_name
 
 CONVERSIONS = frozenset(
     [
@@ -166,3 +167,33 @@ def scope_of(place: Place) -> str:
 def made_at(model: Model, record: TensorRecord) -> Place | None:
     """Return where a tensor was made."""
     return model.place(record.made.site)
+
+
+def unfilled_read(event: Accessed, model: Model) -> tuple[TensorRecord, Place, str] | None:
+    """Return the tensor of a read of ``.grad`` that is None for good, or None."""
+    if event.what != "grad" or not event.by_user or event.is_leaf or event.retains_grad:
+        return None
+    place, record = model.place(event.site), model.tensor(event.tid)
+    if place is None or record is None or place.compared_with_none or event.value != -1:
+        return None
+    return record, place, place.owner or best_name(record)
+
+
+def classify_read(
+    model: Model, record: TensorRecord, place: Place, variable: str
+) -> tuple[str, Meant | None]:
+    """Tell which kind of mistake a read of a non-leaf's ``.grad`` is.
+
+    Returns
+    -------
+    kind : {"hidden_leaf", "leaf_rebound", "nonleaf_grad_read"}
+    meant : Meant or None
+        The leaf that has the gradient, where it is one in particular.
+    """
+    meant = meant_leaf(model, record)
+    if meant is not None and (meant.anonymous or is_lost(meant.leaf)):
+        return "hidden_leaf", meant
+    before = rebinding_of(model, record, scope_of(place), variable)
+    if before is not None:
+        return "leaf_rebound", Meant(before[0], False, False)
+    return "nonleaf_grad_read", meant

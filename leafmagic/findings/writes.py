@@ -91,6 +91,8 @@ class LeafInplace(Rule):
             variable=variable,
             cause=place,
             record=leaf,
+            # The refusal of a write that was announced is not a second one.
+            count=0 if isinstance(event, Raised) else 1,
         )
 
     def _by_an_op(self, event: Raised, model: Model) -> Iterator[Finding]:

@@ -135,7 +135,8 @@ def _finding(finding: Mapping[str, Any]) -> str:
     if finding.get("source"):
         before, marked, after = underline(finding)
         code = f"<pre>{_text(before)}<u>{_text(marked)}</u>{_text(after)}</pre>"
-    fix = f"<p class='fix'><b>Fix</b> {_text(finding['fix'])}</p>" if finding.get("fix") else ""
+    fix = finding.get("fix")
+    fix = f"<p class='fix'><b>Fix</b> <code>{_text(fix)}</code></p>" if fix else ""
     return (
         f"<article class='{css}'><p><b class='sev'>{_text(severity)}</b> "
         f"{_prose(finding['message'])}</p><p class='note'>{_text(where)} "

@@ -18,6 +18,7 @@ padding:10px 16px;margin:0 0 12px}article p{margin:2px 0}
 article pre{margin:8px 0;padding:8px 12px;background:var(--op);border-radius:4px;overflow-x:auto}
 u{text-decoration:underline wavy;text-decoration-color:var(--mark);text-underline-offset:4px;
 font-weight:700}
+.fix code{white-space:pre-wrap}
 .sev{text-transform:uppercase;font-size:12px;letter-spacing:.06em}
 input[name=level]{position:absolute;opacity:0}
 input[name=level]+label{display:inline-block;padding:4px 14px;margin:0 8px 12px 0;cursor:pointer;

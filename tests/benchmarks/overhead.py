@@ -142,10 +142,12 @@ def tensor_peak(traced: bool) -> int:
     """Return the largest number of bytes that torch had allocated during ten steps."""
     step = mlp_step(13, 256, 64)
     step()
-    with leafmagic.trace() if traced else nullcontext():
-        with torch.profiler.profile(profile_memory=True, acc_events=True) as profile:
-            for _ in range(10):
-                step()
+    with (
+        leafmagic.trace() if traced else nullcontext(),
+        torch.profiler.profile(profile_memory=True, acc_events=True) as profile,
+    ):
+        for _ in range(10):
+            step()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.json"
         profile.export_chrome_trace(str(path))

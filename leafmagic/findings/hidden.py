@@ -1,0 +1,177 @@
+"""Leaves that no variable can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leafmagic.cell import Place
+from leafmagic.events import Accessed, OpCalled, Raised
+from leafmagic.findings import fixes
+from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.leaves import (
+    Meant,
+    classify_read,
+    is_anonymous,
+    made_at,
+    meant_leaf,
+    unfilled_read,
+)
+from leafmagic.model import Model
+from leafmagic.records import TensorRecord, best_name
+
+_DEVICE_MOVES = {"to", "cuda", "cpu"}
+
+
+@register
+class HiddenLeaf(Rule):
+    """The leaf has no name: an op stands between it and the variable.
+
+    ``requires_grad=True`` makes the tensor that the constructor returns a leaf. An op
+    behind it in the same line, or a rebinding such as ``x = x.to(...)``, gives the
+    variable a computed tensor; the leaf, and the gradient, can no longer be reached.
+
+    Failing cell::
+
+        x = torch.arange(6., requires_grad=True).reshape(3, 2)
+        x.sum().backward()
+        print(x.grad)          # None
+
+    Fixed::
+
+        x = torch.arange(6.).reshape(3, 2).requires_grad_()
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html
+    """
+
+    kind = "hidden_leaf"
+    code = "LM102"
+    events = (Accessed, Raised)
+    ops = frozenset(_DEVICE_MOVES)
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Look at reads, at device moves of a nameless leaf, and at optimizers' refusals."""
+        if isinstance(event, Accessed):
+            read = unfilled_read(event, model)
+            if read is not None:
+                record, place, variable = read
+                kind, meant = classify_read(model, record, place, variable)
+                if kind == self.kind and meant is not None:
+                    yield self._told(model, record, meant, variable, place.line)
+        elif isinstance(event, OpCalled):
+            yield from self._moved(event, model)
+        elif "can't optimize a non-leaf" in event.text:
+            yield from self._refused(event, model)
+
+    def _told(
+        self, model: Model, record: TensorRecord, meant: Meant, variable: str, symptom: int
+    ) -> Finding:
+        made = made_at(model, record)
+        origin = made_at(model, meant.leaf)
+        leaf = f"the `{meant.leaf.made.what or 'tensor'}` tensor"
+        if meant.anonymous:
+            which = f"the leaf is {leaf} inside this line, which has no name"
+        else:
+            old = best_name(meant.leaf)
+            line = f" of line {origin.line}" if origin is not None else ""
+            which = f"the leaf{line}, once `{old}`, has no name any more"
+        ops = f"`{record.made.what}`" if record.made.what else "an op"
+        return self.finding(
+            f"`{variable}` is the result of {ops}, not a leaf: {which}, "
+            f"and its gradient cannot be read.",
+            fix=_hidden_fix(made, meant, variable),
+            variable=variable,
+            cause=made,
+            symptom=symptom,
+            record=record,
+        )
+
+    def _moved(self, event: OpCalled, model: Model) -> Iterator[Finding]:
+        if not event.direct or not event.outputs or not event.inputs:
+            return
+        place, leaf = model.place(event.site), model.tensor(event.inputs[0])
+        if place is None or leaf is None or not leaf.is_leaf or not leaf.requires_grad:
+            return
+        if not is_anonymous(leaf) or leaf.made.site == 0 or "dtype" in place.source:
+            return
+        made = made_at(model, leaf)
+        if made is None or made.statement != place.statement or _only_dtype(place):
+            return
+        copied = event.outputs[0] != event.inputs[0]
+        record = model.tensor(event.outputs[0])
+        variable = place.targets[0] if place.targets else ""
+        if not variable and place.returned:
+            variable = f"{place.function.rpartition('.')[2]}()"
+        move = place.source[place.source.rfind(f".{event.op}") :]
+        if copied:
+            message = f"`{move}` made a copy: `{variable or move}` is not the leaf any more."
+        else:
+            message = (
+                f"`{move}` made no copy here, so this is still the leaf; on another device it "
+                "copies, and the leaf has no name."
+            )
+        yield self.finding(
+            message,
+            fix=_move_fix(place, event.op, variable),
+            variable=variable or move,
+            cause=place,
+            record=record,
+            severity="warning" if copied else "info",
+        )
+
+    def _refused(self, event: Raised, model: Model) -> Iterator[Finding]:
+        place = model.place(event.site)
+        if place is None:
+            return
+        for (scope, name), tid in model.names.items():
+            record = model.tensor(tid)
+            if record is None or record.is_leaf or scope not in ("", place.function):
+                continue
+            if not any(_mentions(word, name) for word in place.operands):
+                continue
+            meant = meant_leaf(model, record)
+            if meant is not None:
+                yield self._told(model, record, meant, name, place.line)
+
+
+def _mentions(words: str, name: str) -> bool:
+    return (
+        name
+        in words.replace("[", " ")
+        .replace("]", " ")
+        .replace(",", " ")
+        .replace("(", " ")
+        .replace(")", " ")
+        .replace("*", " ")
+        .split()
+    )
+
+
+def _only_dtype(place: Place) -> bool:
+    return (
+        len(place.operands) > 1
+        and place.operands[1].startswith("torch.")
+        and not any(place.operands[1].startswith(word) for word in ("torch.device",))
+    )
+
+
+def _move_fix(place: Place, op: str, variable: str) -> str:
+    made = place.owner
+    arguments = place.operands[1:]
+    if op == "to" and len(arguments) == 1 and made.endswith(")") and "requires_grad=True" in made:
+        text = made.replace("requires_grad=True", f"device={arguments[0]}, requires_grad=True")
+    else:
+        text = fixes.chained(fixes.without_flag(place.source), "requires_grad_()")
+    return f"{variable} = {text}" if place.targets else text
+
+
+def _hidden_fix(made: Place | None, meant: Meant, variable: str) -> str:
+    if made is None:
+        return f"{variable}.retain_grad()  # before backward"
+    if meant.anonymous:
+        return fixes.flag_last(made, variable)
+    if made.owner:
+        return fixes.detached_leaf(made, variable)
+    return f"{variable}.retain_grad()  # before backward"

@@ -1,0 +1,109 @@
+"""Updates that lose the leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leafmagic.events import Accessed, Raised, Rebound
+from leafmagic.findings import fixes
+from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.leaves import classify_read, made_at, scope_of, unfilled_read
+from leafmagic.model import Model
+from leafmagic.records import TensorRecord
+
+
+@register
+class LeafRebound(Rule):
+    """An update that makes a new tensor instead of changing the weight.
+
+    ``w = w - lr * w.grad`` points the name ``w`` to the result. The leaf is gone: under
+    ``no_grad`` the result does not require grad, outside it is a non-leaf. Either way
+    the next ``w.grad`` is None.
+
+    Failing cell::
+
+        w = torch.tensor(1., requires_grad=True)
+        for _ in range(2):
+            ((w - 8) ** 2).backward()
+            w = w - 0.1 * w.grad
+
+    Fixed::
+
+        for _ in range(2):
+            ((w - 8) ** 2).backward()
+            with torch.no_grad():
+                w -= 0.1 * w.grad
+            w.grad = None
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/notes/autograd.html
+    """
+
+    kind = "leaf_rebound"
+    code = "LM103"
+    events = (Accessed, Rebound, Raised)
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Look at rebindings, at reads, and at errors from a ``.grad`` that is None."""
+        if isinstance(event, Rebound):
+            yield from self._updated(model, event)
+        elif isinstance(event, Accessed):
+            read = unfilled_read(event, model)
+            if read is not None:
+                record, place, variable = read
+                kind, meant = classify_read(model, record, place, variable)
+                if kind == self.kind and meant is not None:
+                    yield self._told(model, record, variable, place.line)
+        elif "NoneType" in event.text:
+            yield from self._none(event, model)
+
+    def _updated(self, model: Model, event: Rebound) -> Iterator[Finding]:
+        new = model.tensor(event.new)
+        if new is None or (new.is_leaf and new.requires_grad):
+            return
+        above = [r.tid for r in model.ancestors(new.tid, 60)]
+        if event.old in above and any(model.grad_values.get(tid) == event.old for tid in above):
+            yield self._told(model, new, event.name, None)
+
+    def _told(self, model: Model, new: TensorRecord, variable: str, symptom: int | None) -> Finding:
+        made = made_at(model, new)
+        if new.requires_grad:
+            now = f"is a non-leaf: the next backward will not fill `{variable}.grad`"
+        else:
+            now = "does not require grad: it will not be trained any more"
+        return self.finding(
+            f"This line makes a new tensor; `{variable}` no longer names the leaf. It {now}.",
+            fix="" if made is None else fixes.in_place_update(made, variable, new.grad_enabled),
+            variable=variable,
+            cause=made,
+            symptom=symptom,
+            record=new,
+        )
+
+    def _none(self, event: Raised, model: Model) -> Iterator[Finding]:
+        """Explain ``w.grad.zero_()`` where ``w.grad`` is None."""
+        place = model.place(event.site)
+        if place is None or not place.owner.endswith(".grad"):
+            return
+        variable = place.owner.removesuffix(".grad")
+        record = model.tensor(model.names.get((scope_of(place), variable), -1))
+        if record is None:
+            return
+        if record.is_leaf and record.requires_grad:
+            if not any(p.finished and not p.failed for p in model.passes):
+                yield self.finding(
+                    f"`{variable}.grad` is None until the first backward, and this line runs "
+                    "before it.",
+                    fix=f"if {variable}.grad is not None: {place.source}",
+                    variable=variable,
+                    cause=place,
+                    record=record,
+                    severity="error",
+                )
+            return
+        history = model.history.get((scope_of(place), variable), [])
+        earlier = [model.tensor(tid) for tid, _, _ in history[:-1]]
+        if any(old is not None and old.is_leaf and old.requires_grad for old in earlier):
+            yield self._told(model, record, variable, place.line)
