@@ -111,4 +111,6 @@ def test_a_cut_recording_says_so() -> None:
 def test_a_fix_is_set_as_the_code_that_it_is() -> None:
     builder = three()
     builder.find(None, message="m", fix="w = w < 1  # keep both spaces")
-    assert "<b>Fix</b> <code>w = w &lt; 1  # keep both spaces</code>" in page_of(builder)
+    assert "<b>Fix</b> <code>w = w &lt; 1  # keep both spaces</code>" in render_html(
+        build_payload(builder.document())
+    )
