@@ -154,4 +154,4 @@ def load(path: str | Path) -> Trace:
 
 def last() -> Trace | None:
     """Return the newest trace that was started, or None."""
-    return NEWEST[0] if NEWEST else None
+    return NEWEST[-1] if NEWEST else None

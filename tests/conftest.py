@@ -148,11 +148,13 @@ class FakeTrace:
 @pytest.fixture
 def fake_trace(monkeypatch: pytest.MonkeyPatch) -> type[FakeTrace]:
     """Put a recording stand-in where the magics look for the tracer."""
+    from leafmagic import recording
+
     made = type("Tracer", (FakeTrace,), {"made": []})
     module = ModuleType("leafmagic.tracing")
     module.Tracer = made  # type: ignore[attr-defined]
-    module.last = lambda: made.made[-1] if made.made else None  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "leafmagic.tracing", module)
+    monkeypatch.setattr(recording, "NEWEST", made.made)
     return made
 
 
