@@ -270,6 +270,28 @@ def test_details_levels_and_the_list_of_tensors(lab: Any) -> None:
     assert widget.get_by_text("never gets a gradient").is_visible()
 
 
+REBOUND = """
+%%autograd
+a = torch.ones(1, requires_grad=True)
+b = torch.ones(1, requires_grad=True)
+a = b + 1
+a.backward()
+"""
+
+
+def test_a_rebound_name_tells_its_story(lab: Any) -> None:
+    lab.open_notebook(["%load_ext leafmagic\nimport torch", REBOUND.strip()])
+    lab.run_all()
+    lab.wait_idle()
+    widget = lab.widget()
+    box(widget, "a").last.click()
+    details = widget.locator(".lm-panel")
+    assert "from line 2 dead name" in details.text_content()
+    assert "from line 4 non-leaf (this)" in details.text_content()
+    details.get_by_role("button", name="dead name").click()
+    assert "from line 2 dead name (this)" in details.text_content()
+
+
 def test_the_wheel_is_the_pages_until_the_graph_is_meant(lab: Any) -> None:
     page = lab.open_notebook([LOAD, training(3)])
     lab.run_all()

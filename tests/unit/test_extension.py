@@ -125,6 +125,13 @@ def test_lazily_loaded_on_first_use(shell: Any, run_cell: Any, fake_trace: Any) 
     assert isinstance(result.error_in_exec, ZeroDivisionError)
 
 
+def test_a_traceback_shows_the_line_that_was_written(ip: Any, run_cell: Any, capsys: Any) -> None:
+    run_cell("%%autograd --mode off\n1 / 0", fails=True)
+    shown = capsys.readouterr().out
+    assert "1 get_ipython()" in shown
+    assert "# %%autograd --mode off" in shown
+
+
 # What the transformer leaves alone.
 
 

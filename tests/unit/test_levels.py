@@ -24,6 +24,14 @@ def test_a_computed_box_carries_its_source_and_a_leaf_its_gradient() -> None:
     assert boxes == {"w": "[3] · grad 0.325", "x": "[3]", "y": "w * x · [3]"}
 
 
+def test_a_version_is_shown_where_an_in_place_write_is_news() -> None:
+    b = Builder()
+    b.leaf("c", "frozen leaf", is_leaf=True, shape=(2,), version=1, writes=(8,))
+    b.leaf("w", "leaf", is_leaf=True, requires_grad=True, shape=(2,), version=20, writes=(9,))
+    subs = {box.label: box.sub for box in level_graph(b.document(), "names").boxes}
+    assert subs == {"c": "[2] · version 1", "w": "[2]"}
+
+
 def test_ops_level_hangs_a_named_result_under_its_op() -> None:
     level = level_graph(three().graph(), "ops")
     assert links(level) == {
