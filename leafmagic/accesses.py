@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from leafmagic.autograd import Ledger, can_be_read
+from leafmagic.callers import Caller
 from leafmagic.events import Accessed
 from leafmagic.functions import READ, WRITE
 from leafmagic.log import EventLog
@@ -80,7 +81,7 @@ class AccessRecorder:
             self.log.emit(event)
 
 
-def run_access(func: Any, name: str, args: Any, kwargs: Any, mine: bool) -> Any:
+def run_access(call: Caller, func: Any, name: str, args: Any, kwargs: Any, *, mine: bool) -> Any:
     """Run an access. Where torch would warn of a read and we do, only we do.
 
     Filters are left alone, since changing them would let other warnings show twice; a
@@ -88,7 +89,7 @@ def run_access(func: Any, name: str, args: Any, kwargs: Any, mine: bool) -> Any:
     """
     __tracebackhide__ = True
     if name != "grad" or not mine or can_be_read(args[0]):
-        return func(*args, **kwargs)
+        return call(func, args, kwargs)
     shown = warnings.showwarning
 
     def show(message: Any, category: Any, *rest: Any, **named: Any) -> None:
@@ -97,6 +98,6 @@ def run_access(func: Any, name: str, args: Any, kwargs: Any, mine: bool) -> Any:
 
     warnings.showwarning = show
     try:
-        return func(*args)
+        return call(func, args, kwargs)
     finally:
         warnings.showwarning = shown

@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 from leafmagic import autograd, functions
 from leafmagic.accesses import AccessRecorder, run_access
 from leafmagic.autograd import REFS, Ledger, flatten
+from leafmagic.callers import Caller, Callers
 from leafmagic.events import Raised, Written
 from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK
 from leafmagic.log import EventLog
@@ -68,6 +69,8 @@ class Recorder(TorchFunctionMode):
         self.ops = OpRecorder(self.ledger, self.log)
         self.passes = PassRecorder(self.ledger, self.log)
         self.accesses = AccessRecorder(self.ledger, self.log, sites)
+        self.callers = Callers()
+        self._known_callers = self.callers.known
         self.failure: BaseException | None = None
         self.seconds = 0.0
         self._calls = 0
@@ -110,17 +113,19 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs)
         frame = sys._getframe(1)
         code = frame.f_code
+        key = (id(code), frame.f_lasti)
+        call = self._known_callers.get(key) or self.callers.of(frame)
         judged = self._codes.get(id(code))
         whose = judged[1] if judged is not None else self.sites.whose(code)
         if kind != OP:
-            return self._other(func, kind, op, args, kwargs, frame, whose)
+            return self._other(func, kind, op, args, kwargs, frame, whose, call)
         if whose == OPTIMIZER:
             return self._update(func, op, care, args, kwargs, frame)
         self._burst = 0
         self._calls += 1
         started = 0.0 if self._calls & 15 else time.perf_counter()
         try:
-            site = self._numbers.get((id(code), frame.f_lasti))
+            site = self._numbers.get(key)
             direct = True
             if site is None:
                 site, direct = self._arrive(frame)
@@ -135,7 +140,7 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs)
         paused = time.perf_counter() if started else 0.0
         try:
-            result = func(*args, **kwargs)
+            result = call(func, args, kwargs)
         except BaseException as error:
             self._raised((site, direct), op, tids, (), error)
             raise
@@ -182,7 +187,7 @@ class Recorder(TorchFunctionMode):
     ) -> Any:
         """Run an op of an optimizer; of all its arithmetic only the writes matter."""
         __tracebackhide__ = True
-        result = func(*args, **kwargs)
+        result = self.callers.of(frame)(func, args, kwargs)
         if not care or not args:
             return result
         try:
@@ -202,7 +207,15 @@ class Recorder(TorchFunctionMode):
         return result
 
     def _other(
-        self, func: Any, kind: int, name: str, args: Any, kwargs: Any, frame: Any, whose: int
+        self,
+        func: Any,
+        kind: int,
+        name: str,
+        args: Any,
+        kwargs: Any,
+        frame: Any,
+        whose: int,
+        call: Caller,
     ) -> Any:
         """Run what is no op."""
         __tracebackhide__ = True
@@ -210,23 +223,25 @@ class Recorder(TorchFunctionMode):
             self._burst = 0
         if kind == GRAD_MODE or (kind == READ and whose != USER):
             # Libraries look at .grad all the time: that is nobody's mistake.
-            return func(*args, **kwargs)
+            return call(func, args, kwargs)
         try:
             place = self._arrive(frame)
         except Exception as error:
             self._give_up(error)
             return func(*args, **kwargs)
         if kind == BACKWARD:
-            return self._backward(func, name, args, kwargs, place)
+            return self._backward(func, name, args, kwargs, place, call)
         if not args or not isinstance(args[0], Tensor):
-            return func(*args, **kwargs)
+            return call(func, args, kwargs)
         if kind == SINK:
-            return self._sink(func, name, args, kwargs, place)
-        return self._access(func, kind, name, args, kwargs, place)
+            return self._sink(func, name, args, kwargs, place, call)
+        return self._access(func, kind, name, args, kwargs, place, call)
 
-    def _sink(self, func: Any, name: str, args: Any, kwargs: Any, place: tuple[int, bool]) -> Any:
+    def _sink(
+        self, func: Any, name: str, args: Any, kwargs: Any, place: tuple[int, bool], call: Caller
+    ) -> Any:
         __tracebackhide__ = True
-        result = func(*args, **kwargs)
+        result = call(func, args, kwargs)
         try:
             self.ops.sink(*place, name, args[0])
         except Exception as error:
@@ -234,7 +249,14 @@ class Recorder(TorchFunctionMode):
         return result
 
     def _access(
-        self, func: Any, kind: int, name: str, args: Any, kwargs: Any, place: tuple[int, bool]
+        self,
+        func: Any,
+        kind: int,
+        name: str,
+        args: Any,
+        kwargs: Any,
+        place: tuple[int, bool],
+        call: Caller,
     ) -> Any:
         __tracebackhide__ = True
         try:
@@ -243,7 +265,7 @@ class Recorder(TorchFunctionMode):
             self._give_up(error)
             return func(*args, **kwargs)
         try:
-            result = run_access(func, name, args, kwargs, seen[1])
+            result = run_access(call, func, name, args, kwargs, mine=seen[1])
         except BaseException as error:
             self._raised(place, name, (autograd.tid_of(args[0]),), (), error)
             raise
@@ -254,7 +276,7 @@ class Recorder(TorchFunctionMode):
         return result
 
     def _backward(
-        self, func: Any, name: str, args: Any, kwargs: Any, place: tuple[int, bool]
+        self, func: Any, name: str, args: Any, kwargs: Any, place: tuple[int, bool], call: Caller
     ) -> Any:
         __tracebackhide__ = True
         roots: list[Tensor] | None = None
@@ -263,9 +285,9 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self._give_up(error)
         if roots is None:
-            return func(*args, **kwargs)
+            return call(func, args, kwargs)
         try:
-            result = func(*args, **kwargs)
+            result = call(func, args, kwargs)
         except BaseException as error:
             self._safely(self.passes.end, failed=True)
             self._raised(place, name, tuple(map(autograd.tid_of, roots)), roots, error)

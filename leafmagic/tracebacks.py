@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+from types import CodeType, TracebackType
 
 import torch
 
+from leafmagic.accesses import run_access
+from leafmagic.callers import NAME
 from leafmagic.recorder import Recorder
 
 
@@ -21,7 +23,7 @@ def splice(error: BaseException) -> None:
         while step is not None:
             steps.append(step)
             step = step.tb_next
-        ours = [s.tb_frame.f_code.co_filename == _RECORDER_FILE for s in steps]
+        ours = [_is_ours(step.tb_frame.f_code) for step in steps]
         if not any(ours):
             continue
         kept: list[TracebackType] = []
@@ -50,5 +52,12 @@ def _chain(error: BaseException) -> list[BaseException]:
     return found
 
 
+def _is_ours(code: CodeType) -> bool:
+    return code.co_filename in _FILES or code.co_name == NAME
+
+
 _HANDLE = torch.overrides.handle_torch_function.__code__
-_RECORDER_FILE = Recorder.__torch_function__.__code__.co_filename
+_FILES = {
+    Recorder.__torch_function__.__code__.co_filename,
+    run_access.__code__.co_filename,
+}

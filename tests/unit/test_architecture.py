@@ -30,10 +30,12 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "names": ("autograd", "cell", "events", "log", "sites"),
     "ops": ("autograd", "events", "functions", "log"),
     "passes": ("autograd", "events", "log"),
-    "accesses": ("autograd", "events", "functions", "log", "sites"),
+    "callers": (),
+    "accesses": ("autograd", "callers", "events", "functions", "log", "sites"),
     "recorder": (
         "accesses",
         "autograd",
+        "callers",
         "events",
         "functions",
         "log",
@@ -42,7 +44,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "sites",
     ),
     "states": ("autograd", "events"),
-    "tracebacks": ("recorder",),
+    "tracebacks": ("accesses", "callers", "recorder"),
     # From events to a graph and to findings.
     "records": ("events",),
     "naming": ("cell", "events", "records"),
