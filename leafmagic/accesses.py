@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from leafmagic.autograd import Ledger, can_be_read
+from leafmagic.autograd import Ledger
 from leafmagic.callers import Caller
 from leafmagic.events import Accessed
 from leafmagic.functions import READ, WRITE
@@ -81,14 +81,16 @@ class AccessRecorder:
             self.log.emit(event)
 
 
-def run_access(call: Caller, func: Any, name: str, args: Any, kwargs: Any, *, mine: bool) -> Any:
-    """Run an access. Where torch would warn of a read and we do, only we do.
+def run_access(call: Caller, func: Any, args: Any, kwargs: Any, *, unfilled: bool) -> Any:
+    """Run an access.
+
+    Of a gradient that is `unfilled` torch would warn, and so do we: only we do.
 
     Filters are left alone, since changing them would let other warnings show twice; a
     filter that turns warnings into errors still does.
     """
     __tracebackhide__ = True
-    if name != "grad" or not mine or can_be_read(args[0]):
+    if not unfilled:
         return call(func, args, kwargs)
     shown = warnings.showwarning
 

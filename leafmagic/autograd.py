@@ -23,6 +23,7 @@ used again, but its metadata lives exactly as long as the node does."""
 
 _PREVIEWED = 12
 _RECENT = 20_000
+_KNOWN_TYPES = frozenset({Tensor, torch.nn.Parameter})
 _tuple = tuple.__new__
 """Makes a NamedTuple in half the time of its own constructor; for the hot path only."""
 
@@ -148,6 +149,19 @@ class Ledger:
         self._describe(tensor, tid)
 
     def _describe(self, tensor: Tensor, tid: int) -> None:
+        if type(tensor) not in _KNOWN_TYPES:
+            with torch._C.DisableTorchFunction():
+                try:
+                    self._describe_facts(tensor, tid)
+                except Exception:
+                    # A subclass that cannot say what it is (an uninitialized parameter).
+                    self.new_tensors.append(
+                        TensorSeen(tid, (), "", "", False, True, 0, -1, 0, -1, False, 0, False)
+                    )
+            return
+        self._describe_facts(tensor, tid)
+
+    def _describe_facts(self, tensor: Tensor, tid: int) -> None:
         node = grad_fn_of(tensor)
         if node is None:
             nid, output_nr, requires_grad, leaf = -1, 0, tensor.requires_grad, True
@@ -301,7 +315,9 @@ def grad_norms(tensors: list[Tensor]) -> list[float | None]:
     by_device: dict[torch.device, list[tuple[int, Tensor]]] = {}
     for index, tensor in enumerate(tensors):
         grad = tensor.grad
-        if grad is None or grad.device.type == "meta" or grad.numel() == 0:
+        if grad is None or type(grad) not in _KNOWN_TYPES:
+            continue
+        if grad.device.type == "meta" or grad.numel() == 0:
             continue
         values = grad.coalesce().values() if grad.layout == torch.sparse_coo else grad
         if not (values.is_floating_point() or values.is_complex()):
@@ -317,7 +333,9 @@ def grad_norms(tensors: list[Tensor]) -> list[float | None]:
 
 def preview(tensor: Tensor) -> str:
     """Return the values of a small CPU tensor, such as ``"[0.5, 1, 2]"``; else ``""``."""
-    if tensor.device.type != "cpu" or tensor.layout != torch.strided:
+    if type(tensor) not in _KNOWN_TYPES or tensor.layout != torch.strided:
+        return ""
+    if tensor.device.type != "cpu":
         return ""
     if not 0 < tensor.numel() <= _PREVIEWED:
         return ""

@@ -29,14 +29,20 @@ class Callers:
         self.known: dict[tuple[int, int], Caller] = {}
         self._codes: list[CodeType] = []
 
-    def of(self, frame: FrameType) -> Caller:
-        """Return the caller for the place at which a frame is."""
+    def of(self, frame: FrameType, key: tuple[int, int]) -> Caller:
+        """Return a caller for the place at which a frame is.
+
+        Parameters
+        ----------
+        frame : FrameType
+        key : tuple of (int, int)
+            The ``id`` of the code and the instruction that called, to know it again by.
+        """
         code = frame.f_code
-        key = (id(code), frame.f_lasti)
-        caller = self.known.get(key)
-        if caller is None:
-            # Kept, or its id could be used again.
+        here = _CODE.replace(co_filename=code.co_filename, co_firstlineno=frame.f_lineno or 1)
+        caller = FunctionType(here, frame.f_globals, NAME)
+        if (id(code), frame.f_lasti) == key:
+            # The code is kept, or its id could be used again.
             self._codes.append(code)
-            here = _CODE.replace(co_filename=code.co_filename, co_firstlineno=frame.f_lineno or 1)
-            caller = self.known[key] = FunctionType(here, frame.f_globals, NAME)
+            self.known[key] = caller
         return caller

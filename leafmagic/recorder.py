@@ -30,6 +30,8 @@ from leafmagic.sites import OPTIMIZER, USER, Sites
 _push_mode: Callable[[TorchFunctionMode], None] = overrides._push_mode
 _pop_mode: Callable[[], TorchFunctionMode] = overrides._pop_mode
 _modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_mode_stack
+_stack_depth: Callable[[], int] = torch._C._len_torch_function_stack
+_HANDLE = overrides.handle_torch_function.__code__
 _EMPTY: dict[str, Any] = {}
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device})
 
@@ -52,8 +54,10 @@ class Recorder(TorchFunctionMode):
         What was recorded.
     seconds : float
         Time spent here, measured on one call in sixteen.
+    off : bool
+        Whether nothing is recorded any more.
     failure : BaseException or None
-        Our own error, if there was one; from then on nothing is recorded.
+        Our own error, if there was one.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class Recorder(TorchFunctionMode):
         self.accesses = AccessRecorder(self.ledger, self.log, sites)
         self.callers = Callers()
         self._known_callers = self.callers.known
+        self.off = False
         self.failure: BaseException | None = None
         self.seconds = 0.0
         self._calls = 0
@@ -84,10 +89,14 @@ class Recorder(TorchFunctionMode):
 
     def install(self) -> None:
         """Put this mode on torch's stack."""
+        self.off = False
         _push_mode(self)
 
     def remove(self) -> None:
         """Take this mode off torch's stack, wherever it lies; others stay in their order."""
+        # In case it lies on no stack just now: torch takes a mode off while its handler
+        # runs and puts it back afterwards.
+        self.off = True
         if not any(mode is self for mode in _modes()):
             return
         above = []
@@ -103,25 +112,27 @@ class Recorder(TorchFunctionMode):
         __tracebackhide__ = True
         if kwargs is None:
             kwargs = _EMPTY
-        if torch.compiler.is_compiling() or self.failure is not None:
+        if torch.compiler.is_compiling() or self.off:
             return func(*args, **kwargs)
         known = self._kinds.get(func)
         if known is None:
-            known = self._kinds[func] = _kind_of(func)
+            known = self._classify(func)
         kind, op, care = known
         if kind == IGNORE:
             return func(*args, **kwargs)
         frame = sys._getframe(1)
         code = frame.f_code
         key = (id(code), frame.f_lasti)
-        call = self._known_callers.get(key) or self.callers.of(frame)
+        call = self._known_callers.get(key) or self.callers.of(_origin(frame), key)
         judged = self._codes.get(id(code))
         whose = judged[1] if judged is not None else self.sites.whose(code)
         if kind != OP:
             return self._other(func, kind, op, args, kwargs, frame, whose, call)
         if whose == OPTIMIZER:
-            return self._update(func, op, care, args, kwargs, frame)
+            return self._update(func, op, care, args, kwargs, frame, call)
         self._burst = 0
+        if types or _stack_depth():
+            return self._op_quietly(func, op, care, args, kwargs, frame, call)
         self._calls += 1
         started = 0.0 if self._calls & 15 else time.perf_counter()
         try:
@@ -151,6 +162,40 @@ class Recorder(TorchFunctionMode):
             self._give_up(error)
         if started:
             self.seconds += 16 * (time.perf_counter() - resumed + paused - started)
+        return result
+
+    def _classify(self, func: Any) -> tuple[int, str, bool]:
+        """Return what to do about a function, its name, and whether it may write."""
+        try:
+            kind, op = functions.classify(func)
+        except Exception as error:
+            self._give_up(error)
+            return IGNORE, "", False
+        care = type(func) is FunctionType or functions.writes_in_place(op)
+        known = self._kinds[func] = kind, op, care
+        return known
+
+    def _op_quietly(
+        self, func: Any, op: str, care: bool, args: Any, kwargs: Any, frame: Any, call: Caller
+    ) -> Any:
+        """Run and record an op where a subclass or another mode would hear our own reads."""
+        __tracebackhide__ = True
+        try:
+            with torch._C.DisableTorchFunction():
+                site, direct = self._arrive(frame)
+                tids = self._number(args, kwargs)
+                before = None
+                if care or "out" in kwargs:
+                    before = self.ops.before(func, op, site, direct, args, kwargs, tids)
+        except Exception as error:
+            self._give_up(error)
+            return call(func, args, kwargs)
+        try:
+            result = call(func, args, kwargs)
+        except BaseException as error:
+            self._raised((site, direct), op, tids, (), error)
+            raise
+        self._safely(self.ops.record, site, direct, op, args, kwargs, tids, result, before)
         return result
 
     def _number(self, args: Any, kwargs: Any) -> tuple[int, ...]:
@@ -183,28 +228,35 @@ class Recorder(TorchFunctionMode):
         return site, direct
 
     def _update(
-        self, func: Any, op: str, care: bool, args: Any, kwargs: Any, frame: FrameType
+        self,
+        func: Any,
+        op: str,
+        care: bool,
+        args: Any,
+        kwargs: Any,
+        frame: FrameType,
+        call: Caller,
     ) -> Any:
         """Run an op of an optimizer; of all its arithmetic only the writes matter."""
         __tracebackhide__ = True
-        result = self.callers.of(frame)(func, args, kwargs)
+        result = call(func, args, kwargs)
         if not care or not args:
             return result
-        try:
-            for tensor in flatten(args[:1], []):
-                ref = REFS.get(id(tensor))
-                if ref is None or ref.epoch != self.ledger.epoch:
-                    continue
-                # One call of step() makes many: its line is looked up once.
-                if self._burst != id(frame):
-                    self._burst_site, _ = self._arrive(frame)
-                    self._burst = id(frame)
-                site = self._burst_site
-                event = Written(self.log.next_ordinal(), site, op, ref.tid)
-                self.log.replace((Written, site, op, ref.tid), event)
-        except Exception as error:
-            self._give_up(error)
+        self._safely(self._updated, op, args, frame)
         return result
+
+    def _updated(self, op: str, args: Any, frame: FrameType) -> None:
+        for tensor in flatten(args[:1], []):
+            ref = REFS.get(id(tensor))
+            if ref is None or ref.epoch != self.ledger.epoch:
+                continue
+            # One call of step() makes many: its line is looked up once.
+            if self._burst != id(frame):
+                self._burst_site, _ = self._arrive(frame)
+                self._burst = id(frame)
+            site = self._burst_site
+            event = Written(self.log.next_ordinal(), site, op, ref.tid)
+            self.log.replace((Written, site, op, ref.tid), event)
 
     def _other(
         self,
@@ -242,10 +294,7 @@ class Recorder(TorchFunctionMode):
     ) -> Any:
         __tracebackhide__ = True
         result = call(func, args, kwargs)
-        try:
-            self.ops.sink(*place, name, args[0])
-        except Exception as error:
-            self._give_up(error)
+        self._safely(self.ops.sink, *place, name, args[0])
         return result
 
     def _access(
@@ -260,19 +309,19 @@ class Recorder(TorchFunctionMode):
     ) -> Any:
         __tracebackhide__ = True
         try:
-            seen = self.accesses.look(args[0], kind, name, place[0])
+            with torch._C.DisableTorchFunction():
+                seen = self.accesses.look(args[0], kind, name, place[0])
         except Exception as error:
             self._give_up(error)
             return func(*args, **kwargs)
         try:
-            result = run_access(call, func, name, args, kwargs, mine=seen[1])
+            (leaf, _, retains), mine = seen
+            unfilled = name == "grad" and mine and not (leaf or retains)
+            result = run_access(call, func, args, kwargs, unfilled=unfilled)
         except BaseException as error:
             self._raised(place, name, (autograd.tid_of(args[0]),), (), error)
             raise
-        try:
-            self.accesses.record(place[0], kind, name, args, kwargs, result, seen)
-        except Exception as error:
-            self._give_up(error)
+        self._safely(self.accesses.record, place[0], kind, name, args, kwargs, result, seen)
         return result
 
     def _backward(
@@ -281,7 +330,8 @@ class Recorder(TorchFunctionMode):
         __tracebackhide__ = True
         roots: list[Tensor] | None = None
         try:
-            roots = self.passes.begin(place[0], name, args, kwargs)
+            with torch._C.DisableTorchFunction():
+                roots = self.passes.begin(place[0], name, args, kwargs)
         except Exception as error:
             self._give_up(error)
         if roots is None:
@@ -307,31 +357,43 @@ class Recorder(TorchFunctionMode):
     ) -> None:
         if not isinstance(error, Exception):
             return
-        try:
-            text = str(error)
-            culprits: tuple[tuple[int, str, str], ...] = ()
-            if "modified by an inplace operation" in text:
-                culprits = tuple(autograd.corrupted_saves(self.ledger, roots))
-            ordinal, kind = self.log.next_ordinal(), type(error).__name__
-            first = text.partition("\n")[0]
-            self.log.emit(Raised(ordinal, place[0], op, kind, first, inputs, culprits, place[1]))
-        except Exception as ours:
-            self._give_up(ours)
+        self._safely(self._note_raised, place, op, inputs, roots, error)
         self._safely(self._settled, error)
 
+    def _note_raised(
+        self,
+        place: tuple[int, bool],
+        op: str,
+        inputs: tuple[int, ...],
+        roots: Any,
+        error: BaseException,
+    ) -> None:
+        text = str(error)
+        culprits: tuple[tuple[int, str, str], ...] = ()
+        if "modified by an inplace operation" in text:
+            culprits = tuple(autograd.corrupted_saves(self.ledger, roots))
+        ordinal, kind = self.log.next_ordinal(), type(error).__name__
+        first = text.partition("\n")[0]
+        self.log.emit(Raised(ordinal, place[0], op, kind, first, inputs, culprits, place[1]))
+
     def _safely(self, call: Callable[..., None], *args: Any, **kwargs: Any) -> None:
+        """Do something of ours, unheard by subclasses and other modes."""
         try:
-            call(*args, **kwargs)
+            with torch._C.DisableTorchFunction():
+                call(*args, **kwargs)
         except Exception as ours:
             self._give_up(ours)
 
     def _give_up(self, error: BaseException) -> None:
+        self.off = True
         # Without its traceback: that would hold the frames, and with them the tensors.
         self.failure = error.with_traceback(None)
-        self.ledger.take()
 
 
-def _kind_of(func: Any) -> tuple[int, str, bool]:
-    """Return `functions.classify` of it, and whether it may write to its arguments."""
-    kind, op = functions.classify(func)
-    return kind, op, type(func) is FunctionType or functions.writes_in_place(op)
+def _origin(frame: FrameType) -> FrameType:
+    """Return the frame that called a torch function, past torch's own detour."""
+    if frame.f_code is not _HANDLE:
+        return frame
+    function = frame.f_back
+    caller = None if function is None else function.f_back
+    return frame if caller is None else caller

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import CodeType, TracebackType
 
 import torch
@@ -23,7 +24,10 @@ def splice(error: BaseException) -> None:
         while step is not None:
             steps.append(step)
             step = step.tb_next
-        ours = [_is_ours(step.tb_frame.f_code) for step in steps]
+        ours: list[bool] = []
+        for step in steps:
+            inside = bool(ours) and ours[-1]
+            ours.append(_is_ours(step.tb_frame.f_code, inside=inside))
         if not any(ours):
             continue
         kept: list[TracebackType] = []
@@ -52,10 +56,14 @@ def _chain(error: BaseException) -> list[BaseException]:
     return found
 
 
-def _is_ours(code: CodeType) -> bool:
-    return code.co_filename in _FILES or code.co_name == NAME
+def _is_ours(code: CodeType, *, inside: bool) -> bool:
+    """Tell whether a frame is the recorder's, or called by one that is."""
+    if code.co_filename in _FILES or code.co_name == NAME:
+        return True
+    return inside and code.co_filename.startswith(_PACKAGE)
 
 
+_PACKAGE = str(Path(__file__).parent)
 _HANDLE = torch.overrides.handle_torch_function.__code__
 _FILES = {
     Recorder.__torch_function__.__code__.co_filename,

@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 
 from leafmagic import __version__, autograd, names
-from leafmagic.build import MOST_NODES, build_graph, state_of
-from leafmagic.cell import CellSource, Place
+from leafmagic.build import MOST_NODES, build_graph
+from leafmagic.cell import CellSource
 from leafmagic.errors import StrictError
 from leafmagic.events import Bound, Event, OpCalled, OpRepeated, Owned, Raised
 from leafmagic.findings import Finding, Findings
@@ -27,6 +28,7 @@ from leafmagic.states import read_states
 from leafmagic.tracebacks import splice
 
 _FULL = 256
+_STOPPED = "leafmagic stopped recording"
 _REFRESH_S = 0.1
 _SHARE = 50
 
@@ -43,6 +45,13 @@ class Tracer(Trace):
         Where the variables live; the caller's globals if left out.
     label : callable, optional
         From a ``co_filename`` to what the reader calls it; None for "do not know".
+
+    Attributes
+    ----------
+    model : Model
+        What the events add up to.
+    sites : Sites
+        Every place in the code that was met.
 
     Notes
     -----
@@ -62,20 +71,20 @@ class Tracer(Trace):
         self.running = False
         self._namespace = namespace
         self._lock = threading.RLock()
-        self._sites = Sites([cell] if cell is not None else [], label)
-        self._model = Model(self._sites.place)
-        self._rules = Findings(self._model, self.options.ignore)
-        self._recorder = Recorder(self._sites, self._arrive, self._settled)
+        self.sites = Sites([cell] if cell is not None else [], label)
+        self.model = Model(self.sites.place)
+        self._rules = Findings(self.model, self.options.ignore)
+        self._recorder = Recorder(self.sites, self._arrive, self._settled)
         self._recorder.ops.on_parameters = self._parameters
         self._log = self._recorder.log
         self._watch = names.NameWatch(
-            self._sites,
+            self.sites,
             self._recorder.ledger,
             self._log,
             self.options.retain,
         )
         if self.options.retain:
-            self._recorder.ops.on_output = names.Retainer(self._sites, self.options.retain).output
+            self._recorder.ops.on_output = names.Retainer(self.sites, self.options.retain).output
         self._built: tuple[int, AutogradGraph] | None = None
         self._explained: set[int] = set()
         self._error = ""
@@ -119,8 +128,11 @@ class Tracer(Trace):
         self._began = started
         self.running = True
         NEWEST[:] = [self]
-        with torch._C.DisableTorchFunction():
-            self._watch.start(self._namespace or {})
+        try:
+            with torch._C.DisableTorchFunction():
+                self._watch.start(self._namespace or {})
+        except Exception as ours:
+            self._note(ours)
         self._own_s += time.perf_counter() - started
         self._recorder.install()
 
@@ -206,7 +218,7 @@ class Tracer(Trace):
             return
         name = next((n for n, v in (self._namespace or {}).items() if v is root), "")
         if not name:
-            name = names.call_text(self._sites, frame)
+            name = names.call_text(self.sites, frame)
         if name:
             for path, tensor, registered in names.owned({name: root}):
                 tid = autograd.tid_of(tensor)
@@ -223,8 +235,9 @@ class Tracer(Trace):
         for owned in names.owned_events(self._namespace or {}, ledger, ordinal):
             self._log.emit(owned)
         measured = self.options.grads != "off"
-        for state in read_states(ledger, ordinal, final=final, measured=measured):
-            self._log.emit(state)
+        with _disable_current_modes():
+            for state in read_states(ledger, ordinal, final=final, measured=measured):
+                self._log.emit(state)
         self._refreshed = time.perf_counter()
         self._refresh_cost = self._refreshed - started
         if not final:
@@ -273,53 +286,18 @@ class Tracer(Trace):
         site = 0
         step = error.__traceback__
         while step is not None:
-            if self._sites.whose(step.tb_frame.f_code) == USER:
-                site = self._sites.number(step.tb_frame.f_code, step.tb_lasti)
+            if self.sites.whose(step.tb_frame.f_code) == USER:
+                site = self.sites.number(step.tb_frame.f_code, step.tb_lasti)
             step = step.tb_next
         return site
 
     def _note(self, error: BaseException) -> None:
-        text = f"leafmagic stopped recording: {type(error).__name__}: {error}"
+        if not any(known.startswith(_STOPPED) for known in self._notes):
+            self._say(f"{_STOPPED}: {type(error).__name__}: {error}")
+
+    def _say(self, text: str) -> None:
         if text not in self._notes:
             self._notes.append(text)
-
-    # Questions about one tensor ---------------------------------------------------
-
-    def place_of(self, tid: int) -> Place | None:
-        """Return where a tensor was made."""
-        record = self._model.tensor(tid)
-        return None if record is None else self._sites.place(record.made.site)
-
-    def state_of(self, tid: int) -> str:
-        """Return the state of a tensor; empty if this trace did not meet it."""
-        record = self._model.tensor(tid)
-        return "" if record is None else state_of(self._model, record)
-
-    def finished_passes(self) -> list[int | None]:
-        """Return the lines of the backward passes that came to an end."""
-        self.drain()
-        return [
-            self._model.line(known.site)
-            for known in self._model.passes
-            if known.finished and not known.failed and known.what == "backward"
-        ]
-
-    def retained_late(self, tid: int) -> bool:
-        """Tell whether ``retain_grad()`` was called after the last backward."""
-        record = self._model.tensor(tid)
-        if record is None or record.retained is None:
-            return False
-        done = [p.ordinal for p in self._model.passes if p.finished and not p.failed]
-        return bool(done) and max(done) < record.retained.ordinal
-
-    def cleared_at(self, tid: int) -> int | None:
-        """Return the line that set ``.grad`` to None after the last backward."""
-        record = self._model.tensor(tid)
-        if record is None or record.cleared is None:
-            return None
-        if any(p.ordinal > record.cleared.ordinal for p in self._model.passes):
-            return None
-        return self._model.line(record.cleared.site)
 
     # Reading ---------------------------------------------------------------------
 
@@ -328,14 +306,19 @@ class Tracer(Trace):
         found: list[Finding] = []
         with self._lock:
             taken = self._log.take()
-            repeated = self._model.repeated
+            repeated = self.model.repeated
             for event in taken:
-                if type(event) is OpRepeated:
-                    repeated(event)
-                else:
-                    self._model.feed(event)
-                    found.extend(self._rules.feed(event))
-            self._model.seen += len(taken)
+                try:
+                    if type(event) is OpRepeated:
+                        repeated(event)
+                    else:
+                        self.model.feed(event)
+                        found.extend(self._rules.feed(event))
+                except Exception as ours:
+                    self._note(ours)
+            self.model.seen += len(taken)
+            for code, failure in self._rules.failures.items():
+                self._say(f"leafmagic's rule {code} failed: {failure}")
         return found
 
     @property
@@ -348,8 +331,12 @@ class Tracer(Trace):
         """The autograd graph as of now."""
         with self._lock:
             self.drain()
-            if self._built is None or self._built[0] != self._model.seen:
-                self._built = (self._model.seen, build_graph(self._model))
+            if self._built is None or self._built[0] != self.model.seen:
+                try:
+                    self._built = (self.model.seen, build_graph(self.model))
+                except Exception as ours:
+                    self._note(ours)
+                    self._built = (self.model.seen, AutogradGraph())
             return self._built[1]
 
     @property
@@ -357,7 +344,11 @@ class Tracer(Trace):
         """What was found, ordered by line."""
         with self._lock:
             self.drain()
-            return self._rules.ordered()
+            try:
+                return self._rules.ordered()
+            except Exception as ours:
+                self._note(ours)
+                return ()
 
     def document(self) -> dict[str, Any]:
         """Return everything as JSON-ready values. From any thread; asks torch nothing."""
@@ -366,7 +357,7 @@ class Tracer(Trace):
             ended = self._ended or time.perf_counter()
             notes = list(self._notes)
             if self._recorder.failure is not None and not notes:
-                notes.append("leafmagic stopped recording")
+                notes.append(_STOPPED)
             return {
                 "schema_version": SCHEMA_VERSION,
                 "leafmagic": __version__,
@@ -377,8 +368,8 @@ class Tracer(Trace):
                 },
                 "status": {
                     "running": self.running,
-                    "events": self._model.seen,
-                    "steps": self._model.steps,
+                    "events": self.model.seen,
+                    "steps": self.model.steps,
                     "duration_s": round(ended - self._began, 4) if self._began else 0.0,
                     "overhead_s": round(self._own_s + self._recorder.seconds, 4),
                     "error": self._error,

@@ -6,7 +6,10 @@ import torch
 from torch import Tensor
 
 from leafmagic import autograd
+from leafmagic.build import state_of
+from leafmagic.cell import Place
 from leafmagic.recording import Trace
+from leafmagic.records import Pass, TensorRecord
 from leafmagic.tracing import Tracer
 
 
@@ -51,16 +54,55 @@ def _tracer(trace: Trace | None) -> Tracer | None:
     return trace if isinstance(trace, Tracer) else None
 
 
+def _record(tracer: Tracer, tensor: Tensor) -> TensorRecord | None:
+    tracer.drain()
+    return tracer.model.tensor(autograd.tid_of(tensor))
+
+
+def _made_at(tracer: Tracer, tensor: Tensor) -> Place | None:
+    record = _record(tracer, tensor)
+    return None if record is None else tracer.sites.place(record.made.site)
+
+
+def _state(tracer: Tracer, tensor: Tensor) -> str:
+    record = _record(tracer, tensor)
+    return "" if record is None else state_of(tracer.model, record)
+
+
+def _finished_passes(tracer: Tracer) -> list[Pass]:
+    tracer.drain()
+    passes = tracer.model.passes
+    return [p for p in passes if p.finished and not p.failed and p.what == "backward"]
+
+
+def _retained_late(tracer: Tracer, tensor: Tensor) -> bool:
+    record = _record(tracer, tensor)
+    if record is None or record.retained is None:
+        return False
+    done = [known.ordinal for known in _finished_passes(tracer)]
+    return bool(done) and max(done) < record.retained.ordinal
+
+
+def _cleared_at(tracer: Tracer, tensor: Tensor) -> int | None:
+    """Return the line that set ``.grad`` to None after the last backward."""
+    record = _record(tracer, tensor)
+    if record is None or record.cleared is None:
+        return None
+    if any(known.ordinal > record.cleared.ordinal for known in tracer.model.passes):
+        return None
+    return tracer.model.line(record.cleared.site)
+
+
 def _origin(tensor: Tensor, trace: Trace | None) -> str:
     """Return where the trace saw a tensor being made."""
     tracer = _tracer(trace)
-    place = None if tracer is None else tracer.place_of(autograd.tid_of(tensor))
+    place = None if tracer is None else _made_at(tracer, tensor)
     return "" if place is None else f" (line {place.line}: {place.source})"
 
 
 def _without_grad(tensor: Tensor, trace: Trace | None, word: str) -> str:
     tracer = _tracer(trace)
-    state = "" if tracer is None else tracer.state_of(autograd.tid_of(tensor))
+    state = "" if tracer is None else _state(tracer, tensor)
     if state == "constant":
         return (
             f"{word} was computed without grad{_origin(tensor, trace)}: the graph was cut there, "
@@ -84,7 +126,7 @@ def _of_non_leaf(tensor: Tensor, trace: Trace | None, word: str) -> str:
             "keeps gradients of leaves only. Call retain_grad() on it before backward."
         )
     tracer = _tracer(trace)
-    if tracer is not None and tracer.retained_late(autograd.tid_of(tensor)):
+    if tracer is not None and _retained_late(tracer, tensor):
         return (
             f"retain_grad() was called on {word} after the last backward; it keeps the gradients "
             "of later backward passes only. Call it before backward."
@@ -103,13 +145,13 @@ def _of_leaf(tensor: Tensor, trace: Trace | None, word: str) -> str:
     tracer = _tracer(trace)
     if tracer is None:
         return f"{word} is a leaf that requires grad; no backward has reached it yet."
-    passes = tracer.finished_passes()
+    passes = _finished_passes(tracer)
     if not passes:
         return f"{word} is a leaf that requires grad, but backward has not run yet in this trace."
-    cleared = tracer.cleared_at(autograd.tid_of(tensor))
+    cleared = _cleared_at(tracer, tensor)
     if cleared is not None:
         return f"{word}.grad was set to None at line {cleared}, after the last backward."
-    line = passes[-1]
+    line = tracer.model.line(passes[-1].site)
     where = f" (line {line})" if line is not None else ""
     return (
         f"The last backward{where} did not reach {word}: no path of the graph leads from its root "

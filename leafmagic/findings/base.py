@@ -188,6 +188,8 @@ class Findings:
     def __init__(self, model: Model, ignore: Iterable[str] = ()) -> None:
         self.model = model
         self._found: dict[tuple[Any, ...], Finding] = {}
+        self.failures: dict[str, str] = {}
+        """By code what went wrong in a rule."""
         self._by_event: dict[type, list[Rule]] = {}
         self._by_op: dict[str, list[Rule]] = {}
         ignored = set(ignore)
@@ -207,7 +209,13 @@ class Findings:
             rules = self._by_event.get(type(event))
         if not rules and not self.model.rebound:
             return []
-        found = [self._count(f) for rule in rules or () for f in rule.check(event, self.model)]
+        found: list[Finding] = []
+        for rule in list(rules or ()):
+            try:
+                found += [self._count(finding) for finding in rule.check(event, self.model)]
+            except Exception as error:
+                # One rule that fails must not silence the others.
+                self.failures.setdefault(rule.code, f"{type(error).__name__}: {error}")
         while self.model.rebound:
             found += self.feed(self.model.rebound.pop())
         return found

@@ -78,7 +78,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "tracebacks",
     ),
     "api": ("graph", "names", "options", "recording", "tracing"),
-    "why": ("autograd", "recording", "tracing"),
+    "why": ("autograd", "build", "cell", "recording", "records", "tracing"),
     # The notebook.
     "screen": ("guard", "recording", "render"),
     "celltext": ("cell",),
