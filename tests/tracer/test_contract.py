@@ -146,7 +146,10 @@ def test_other_endings_are_refused(ran: Any, tmp_path: Path, ending: str) -> Non
     assert not path.exists()
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "null", "not json", '{"schema_version": "1"}', '{"schema_version": 99}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{}", "[]", "null", "not json", '{"schema_version": "1"}', '{"schema_version": 99}'],
+)
 def test_load_refuses_what_is_no_trace(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
@@ -206,11 +209,17 @@ def test_ignore_by_kind_and_by_code() -> None:
 
 def test_strict_outside_ipython() -> None:
     """The block fails after it ran, if there are warnings."""
-    with pytest.raises(Exception, match="line"), leafmagic.trace(strict=True):
-        w = torch.ones(2, requires_grad=True)
-        h = w * 2
-        h.sum().backward()
-        _ = h.grad
+    from leafmagic.errors import StrictError
+
+    def block() -> None:
+        with leafmagic.trace(strict=True):
+            w = torch.ones(2, requires_grad=True)
+            h = w * 2
+            h.sum().backward()
+            _ = h.grad
+
+    with pytest.raises(StrictError, match="line"):
+        block()
     assert torch._C._len_torch_function_stack() == 0
 
 
@@ -236,7 +245,10 @@ def test_retain(place: str) -> None:
 
 
 def test_retain_of_names_that_cannot() -> None:
-    ran = run_traced("h = 3\nk = torch.ones(2)\nw = torch.ones(2, requires_grad=True)\ny = w * 2", retain=("h", "k", "w", "no"))
+    ran = run_traced(
+        "h = 3\nk = torch.ones(2)\nw = torch.ones(2, requires_grad=True)\ny = w * 2",
+        retain=("h", "k", "w", "no"),
+    )
     check_well(ran)
 
 

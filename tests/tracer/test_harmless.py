@@ -174,7 +174,9 @@ def test_nonleaf_warning_as_error_still_raises(run: Any) -> None:
 
 
 def test_nonleaf_warning_of_a_library_is_still_shown() -> None:
-    text = "x = torch.ones(2, requires_grad=True)\ny = x * 2\ny.sum().backward()\ngetattr(y, 'grad')"
+    text = (
+        "x = torch.ones(2, requires_grad=True)\ny = x * 2\ny.sum().backward()\ngetattr(y, 'grad')"
+    )
     assert len(shown_by(bare_traced, text, "always")) == len(shown_by(bare, text, "always")) == 1
 
 
@@ -248,7 +250,9 @@ def test_mode_outside_the_trace_sees_the_same(kind: Any) -> None:
 
 
 def test_mode_left_pushed_by_the_cell_stays() -> None:
-    ran = run_traced("m = Mode()\nm.__enter__()\ntorch.ones(2)", {"torch": torch, "Mode": Listening})
+    ran = run_traced(
+        "m = Mode()\nm.__enter__()\ntorch.ones(2)", {"torch": torch, "Mode": Listening}
+    )
     try:
         check_well(ran)
         stack = torch.overrides._get_current_function_mode_stack()
@@ -283,8 +287,8 @@ def test_two_traces_at_once() -> None:
     with leafmagic.trace() as outer:
         w = torch.ones(3, requires_grad=True)
         with leafmagic.trace() as inner:
-            l = (w * 2).sum()
-        l.backward()
+            loss = (w * 2).sum()
+        loss.backward()
     assert outer.document()["status"]["notes"] == inner.document()["status"]["notes"] == []
     assert [n.op for n in inner.graph.nodes if n.kind == "op"] == ["mul", "sum"]
     assert [n.op for n in outer.graph.nodes if n.kind == "op"] == ["mul", "sum"]
@@ -365,7 +369,9 @@ c = torch.ones(2, requires_grad=True) * 2
     assert traced.node("c").state == "non-leaf"
 
 
-@pytest.mark.parametrize("look", ["u[0].grad", "u[0].retain_grad()", "u[0].requires_grad_()", "u[0] * 1", "repr(u)"])
+@pytest.mark.parametrize(
+    "look", ["u[0].grad", "u[0].retain_grad()", "u[0].requires_grad_()", "u[0] * 1", "repr(u)"]
+)
 def test_view_that_torch_forbids_to_look_at(look: str) -> None:
     """One of several views of a tensor that was written through another view."""
     text = f"""
@@ -623,14 +629,16 @@ except RuntimeError as e:
 def test_stop_takes_our_frames_out_even_if_explained_before() -> None:
     trace = leafmagic.trace()
     trace.start()
+    error = None
     try:
         torch.ones(2) @ torch.ones(3)
-    except RuntimeError as error:
+    except RuntimeError as caught:
+        error = caught
         trace.explain(error)
         trace.explain(error)
-        trace.stop(error)
-        assert isinstance(error.__traceback__, TracebackType)
-        assert not [f for f in frames_of(error) if "leafmagic" in f[0].rpartition("/tests/")[0]]
-        assert len(getattr(error, "__notes__", [])) <= 1
     finally:
-        trace.stop()
+        trace.stop(error)
+    assert error is not None
+    assert isinstance(error.__traceback__, TracebackType)
+    assert not [f for f in frames_of(error) if "leafmagic" in f[0].rpartition("/tests/")[0]]
+    assert len(getattr(error, "__notes__", [])) <= 1

@@ -30,7 +30,12 @@ BINDINGS = {
     "annotated": ("y: object = x * 2", "y", 2, "x * 2"),
     "chained": ("y = z = x * 2", "z", 2, "x * 2"),
     "walrus": ("print((y := x * 2).shape)", "y", 2, "x * 2"),
-    "walrus in a condition": ("if (y := (x * 2).sum()) is not None:\n    pass", "y", 2, "(x * 2).sum()"),
+    "walrus in a condition": (
+        "if (y := (x * 2).sum()) is not None:\n    pass",
+        "y",
+        2,
+        "(x * 2).sum()",
+    ),
     "pair": ("y, z = x * 2, x + 1", "z", 2, "x + 1"),
     "unpacked": ("y, z = x.split(1)", "z", 2, "x.split(1)"),
     "starred": ("y, *rest = x.unbind()", "y", 2, "x.unbind()"),
@@ -39,7 +44,12 @@ BINDINGS = {
     "swapped": ("a = x * 2\nb = x * 3\na, b = b, a", "a", 3, "x * 3"),
     "augmented": ("y = x * 2\ny += 1", "y", 2, "x * 2"),
     "multi-line": ("y = (\n    x\n    * 2\n)", "y", 3, "x\n    * 2"),
-    "call over lines": ("y = torch.add(\n    x,\n    1,\n)", "y", 2, "torch.add(\n    x,\n    1,\n)"),
+    "call over lines": (
+        "y = torch.add(\n    x,\n    1,\n)",
+        "y",
+        2,
+        "torch.add(\n    x,\n    1,\n)",
+    ),
     "backslash": ("y = x \\\n    * 2", "y", 2, "x \\\n    * 2"),
     "two on a line": ("y = x * 2; z = y + 1", "z", 2, "y + 1"),
     "with": ("with torch.enable_grad() as m:\n    y = x * 2", "y", 3, "x * 2"),
@@ -134,7 +144,9 @@ def test_deleted_name() -> None:
 
 
 def test_swapped_names() -> None:
-    ran = traced("a = torch.ones(1, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\na, b = b, a")
+    ran = traced(
+        "a = torch.ones(1, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\na, b = b, a"
+    )
     assert ran.node("a").shape == (2,)
     assert ran.node("b").shape == (1,)
     assert ran.node("a").state == ran.node("b").state == "leaf"
@@ -214,7 +226,9 @@ y = f(w)""")
 
 
 def test_comprehension() -> None:
-    ran = traced("w = torch.ones(2, requires_grad=True)\nys = [w * i for i in range(3)]\nt = sum(ys)")
+    ran = traced(
+        "w = torch.ones(2, requires_grad=True)\nys = [w * i for i in range(3)]\nt = sum(ys)"
+    )
     ops = [n for n in ran.trace.graph.nodes if n.kind == "op" and n.op == "mul"]
     assert {n.line for n in ops} == {2}
     assert sum(n.count for n in ops) == 3
@@ -319,7 +333,9 @@ l = y.sum()""")
 
 
 def test_no_source_is_no_failure() -> None:
-    code = compile("w = torch.ones(2, requires_grad=True)\ny = w * 2", "<ipython-input-lost>", "exec")
+    code = compile(
+        "w = torch.ones(2, requires_grad=True)\ny = w * 2", "<ipython-input-lost>", "exec"
+    )
     import leafmagic
 
     ns: dict[str, Any] = {"torch": torch}
@@ -333,13 +349,20 @@ def test_no_source_is_no_failure() -> None:
 
 
 def names_of(ran: Ran) -> set[str]:
-    return {n.name for n in ran.trace.graph.nodes if n.kind == "tensor" and n.is_leaf and n.requires_grad}
+    return {
+        n.name
+        for n in ran.trace.graph.nodes
+        if n.kind == "tensor" and n.is_leaf and n.requires_grad
+    }
 
 
 MODULES = {
-    "sequential": ("net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))\nl = net(torch.ones(1, 2))",
-        {"net.0.weight", "net.0.bias", "net.1.weight", "net.1.bias"}),
-    "own class": ("""class Net(torch.nn.Module):
+    "sequential": (
+        "net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))\nl = net(torch.ones(1, 2))",
+        {"net.0.weight", "net.0.bias", "net.1.weight", "net.1.bias"},
+    ),
+    "own class": (
+        """class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.scale = torch.nn.Parameter(torch.ones(2))
@@ -347,25 +370,49 @@ MODULES = {
     def forward(self, x):
         return self.inner['a'](x * self.scale)
 model = Net()
-l = model(torch.ones(1, 2))""", {"model.scale", "model.inner.a.weight", "model.inner.a.bias"}),
-    "local in a function": ("""def run():
+l = model(torch.ones(1, 2))""",
+        {"model.scale", "model.inner.a.weight", "model.inner.a.bias"},
+    ),
+    "local in a function": (
+        """def run():
     net = torch.nn.Linear(2, 1)
     out = net(torch.ones(1, 2))
     return out
-l = run()""", {"net.weight", "net.bias"}),
-    "in a list": ("nets = [torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)]\nl = nets[1](nets[0](torch.ones(1, 2)))",
-        {"nets[0].weight", "nets[0].bias", "nets[1].weight", "nets[1].bias"}),
-    "in a dict": ("nets = {'g': torch.nn.Linear(2, 1)}\nl = nets['g'](torch.ones(1, 2))", {"nets['g'].weight", "nets['g'].bias"}),
-    "tied": ("""a = torch.nn.Linear(2, 2, bias=False)
+l = run()""",
+        {"net.weight", "net.bias"},
+    ),
+    "in a list": (
+        "nets = [torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)]\nl = nets[1](nets[0](torch.ones(1, 2)))",
+        {"nets[0].weight", "nets[0].bias", "nets[1].weight", "nets[1].bias"},
+    ),
+    "in a dict": (
+        "nets = {'g': torch.nn.Linear(2, 1)}\nl = nets['g'](torch.ones(1, 2))",
+        {"nets['g'].weight", "nets['g'].bias"},
+    ),
+    "tied": (
+        """a = torch.nn.Linear(2, 2, bias=False)
 b = torch.nn.Linear(2, 2, bias=False)
 b.weight = a.weight
-l = b(a(torch.ones(1, 2)))""", {"a.weight"}),
+l = b(a(torch.ones(1, 2)))""",
+        {"a.weight"},
+    ),
     "parameter of its own": ("p = torch.nn.Parameter(torch.ones(2))\nl = (p * 2).sum()", {"p"}),
-    "list of parameters": ("ps = [torch.nn.Parameter(torch.ones(1)) for _ in range(2)]\nl = ps[0] + ps[1]", {"ps[0]", "ps[1]"}),
-    "on three dimensions": ("net = torch.nn.Linear(2, 1)\nl = net(torch.ones(2, 2, 2)).sum()", {"net.weight", "net.bias"}),
-    "lstm": ("lstm = torch.nn.LSTM(2, 3)\nl = lstm(torch.ones(1, 1, 2))[0].sum()",
-        {"lstm.weight_ih_l0", "lstm.weight_hh_l0", "lstm.bias_ih_l0", "lstm.bias_hh_l0"}),
-    "functional": ("net = torch.nn.Linear(2, 1)\nl = torch.nn.functional.linear(torch.ones(1, 2), net.weight)", {"net.weight"}),
+    "list of parameters": (
+        "ps = [torch.nn.Parameter(torch.ones(1)) for _ in range(2)]\nl = ps[0] + ps[1]",
+        {"ps[0]", "ps[1]"},
+    ),
+    "on three dimensions": (
+        "net = torch.nn.Linear(2, 1)\nl = net(torch.ones(2, 2, 2)).sum()",
+        {"net.weight", "net.bias"},
+    ),
+    "lstm": (
+        "lstm = torch.nn.LSTM(2, 3)\nl = lstm(torch.ones(1, 1, 2))[0].sum()",
+        {"lstm.weight_ih_l0", "lstm.weight_hh_l0", "lstm.bias_ih_l0", "lstm.bias_hh_l0"},
+    ),
+    "functional": (
+        "net = torch.nn.Linear(2, 1)\nl = torch.nn.functional.linear(torch.ones(1, 2), net.weight)",
+        {"net.weight"},
+    ),
 }
 
 

@@ -124,10 +124,28 @@ def test_users_code_goes_on(monkeypatch: pytest.MonkeyPatch, name: str, owner: s
     assert len(notes) <= 2
 
 
-@pytest.mark.parametrize(("name", "owner"), [b for b in BROKEN if b[0] not in (
-    "repeated", "repeat", "replace", "root_module", "forget_dead", "best_name", "hook_count",
-    "PassRepeated", "Written", "statements_of", "flatten", "version_of",
-)])
+@pytest.mark.parametrize(
+    ("name", "owner"),
+    [
+        b
+        for b in BROKEN
+        if b[0]
+        not in (
+            "repeated",
+            "repeat",
+            "replace",
+            "root_module",
+            "forget_dead",
+            "best_name",
+            "hook_count",
+            "PassRepeated",
+            "Written",
+            "statements_of",
+            "flatten",
+            "version_of",
+        )
+    ],
+)
 def test_a_note_says_so(monkeypatch: pytest.MonkeyPatch, name: str, owner: str) -> None:
     ran = run_broken(monkeypatch, name, owner)
     monkeypatch.undo()
@@ -155,9 +173,7 @@ def rules() -> list[Any]:
 
 
 @pytest.mark.parametrize("code", [rule.code for rule in rules()])
-def test_a_rule_that_raises_costs_only_itself(
-    monkeypatch: pytest.MonkeyPatch, code: str
-) -> None:
+def test_a_rule_that_raises_costs_only_itself(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     rule = next(rule for rule in rules() if rule.code == code)
 
     def broken(self: Any, event: Any, model: Any) -> Any:

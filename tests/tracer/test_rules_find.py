@@ -205,7 +205,11 @@ def test_mistake_is_found(case: str, told: Any) -> None:
     assert ran.notes == []
     assert expected in ran.found
     if symptom is not None:
-        lines = {f.symptom_line for f in ran.trace.findings if f.kind == expected[0] and f.line == expected[2]}
+        lines = {
+            f.symptom_line
+            for f in ran.trace.findings
+            if f.kind == expected[0] and f.line == expected[2]
+        }
         assert symptom in lines
     for found in ran.trace.findings:
         assert found.message

@@ -546,7 +546,11 @@ def optimizers() -> list[type]:
     found = []
     for name in dir(torch.optim):
         kind = getattr(torch.optim, name)
-        if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer:
+        if (
+            isinstance(kind, type)
+            and issubclass(kind, torch.optim.Optimizer)
+            and kind is not torch.optim.Optimizer
+        ):
             found.append(kind)
     return found
 

@@ -32,9 +32,7 @@ class Ran:
     @property
     def found(self) -> set[tuple[str, str | None, int | None]]:
         """Kind, variable and line of everything found that is not for information only."""
-        return {
-            (f.kind, f.variable, f.line) for f in self.trace.findings if f.severity != "info"
-        }
+        return {(f.kind, f.variable, f.line) for f in self.trace.findings if f.severity != "info"}
 
     def node(self, name: str) -> Any:
         return self.trace.graph.named(name)
@@ -187,13 +185,9 @@ def tensors_in(ns: dict[str, Any]) -> dict[str, torch.Tensor]:
             found |= {f"{name}.{k}": v for k, v in value.named_parameters()}
             found |= {f"{name}.{k}": v for k, v in value.named_buffers()}
         elif isinstance(value, list | tuple):
-            found |= {
-                f"{name}[{i}]": v for i, v in enumerate(value) if isinstance(v, torch.Tensor)
-            }
+            found |= {f"{name}[{i}]": v for i, v in enumerate(value) if isinstance(v, torch.Tensor)}
         elif isinstance(value, dict) and not name.startswith("__"):
-            found |= {
-                f"{name}[{k!r}]": v for k, v in value.items() if isinstance(v, torch.Tensor)
-            }
+            found |= {f"{name}[{k!r}]": v for k, v in value.items() if isinstance(v, torch.Tensor)}
     return found
 
 
@@ -224,4 +218,3 @@ def assert_same(plain: Ran, traced: Ran) -> None:
         assert state_of(ours[name]) == state_of(tensor), name
     assert plain_values(traced.ns) == plain_values(plain.ns)
     assert traced.notes == []
-
