@@ -153,7 +153,7 @@ def test_other_endings_are_refused(ran: Any, tmp_path: Path, ending: str) -> Non
 def test_load_refuses_what_is_no_trace(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(ValueError, match="trace|newer"):
+    with pytest.raises(ValueError, match=r"trace|newer"):
         leafmagic.load(path)
 
 

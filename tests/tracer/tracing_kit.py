@@ -113,6 +113,11 @@ def state_of(value: torch.Tensor) -> dict[str, Any]:
     """Everything that a program can ask of a tensor without changing it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        try:
+            _ = value.grad_fn
+        except RuntimeError as refused:
+            # A view whose base was changed in a way that torch forbids.
+            return {"refused": str(refused)}
         hooks = value._backward_hooks
         grad = value.grad
         return {
