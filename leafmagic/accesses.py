@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from leafmagic.autograd import Ledger
 from leafmagic.callers import Caller
 from leafmagic.events import Accessed
 from leafmagic.functions import READ, WRITE
+from leafmagic.ledger import Ledger
 from leafmagic.log import EventLog
 from leafmagic.sites import Sites
 

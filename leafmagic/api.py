@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from leafmagic import names
+from leafmagic.cell import CellSource, default_label, source_of
 from leafmagic.graph import AutogradGraph
 from leafmagic.options import Options
 from leafmagic.tracing import Tracer
@@ -43,7 +45,21 @@ def trace(**options: Any) -> Tracer:
     >>> t.findings
     ()
     """
-    return Tracer(Options(**options))
+    chosen = Options(**options)
+    filename = names.caller_file()
+    cell = CellSource(_label(filename) or default_label(filename), source_of(filename), filename)
+    return Tracer(chosen, cell=cell, label=_label)
+
+
+def _label(filename: str) -> str | None:
+    """Return what IPython calls a cell, where it runs and made that file."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    if shell is None:
+        return None
+    from leafmagic.celltext import label_of
+
+    return label_of(shell, filename)
 
 
 def graph_of(*tensors: Tensor) -> AutogradGraph:
@@ -68,7 +84,7 @@ def graph_of(*tensors: Tensor) -> AutogradGraph:
 
 def trace_of(tensors: tuple[Tensor, ...], namespace: dict[str, Any]) -> Tracer:
     """Return a finished trace that holds the graph behind existing tensors."""
-    trace = Tracer(namespace=namespace)
+    trace = Tracer(namespace=namespace, label=_label)
     with torch._C.DisableTorchFunction(), torch.no_grad():
         trace.adopt(tensors)
     return trace

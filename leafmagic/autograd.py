@@ -1,259 +1,21 @@
-"""Reading tensors and autograd nodes. The one place that spells private torch names.
+"""Reading tensors and autograd nodes.
 
 Every function here returns plain values and lets go of what it was given.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from leafmagic.events import NodeSeen, TensorSeen
-from leafmagic.log import Repeat
-
-MARK = "leafmagic"
-"""Key in ``node.metadata``. A C++ node cannot be referenced weakly and its ``id()`` is
-used again, but its metadata lives exactly as long as the node does."""
+KNOWN_TYPES = frozenset({Tensor, torch.nn.Parameter})
+"""Types that are read without a detour; subclasses may answer in ways of their own."""
 
 _PREVIEWED = 12
-_RECENT = 20_000
-_KNOWN_TYPES = frozenset({Tensor, torch.nn.Parameter})
-_tuple = tuple.__new__
-"""Makes a NamedTuple in half the time of its own constructor; for the hot path only."""
-
-_tids = itertools.count(1)
-_nids = itertools.count(1)
-_epochs = itertools.count(1)
-REFS: dict[int, TensorRef] = {}
-"""By ``id()``: the reference, and with it the number, of every tensor that was seen."""
-
-
-class TensorRef(weakref.ref[Tensor]):
-    """A weak reference that knows its tensor's number."""
-
-    __slots__ = ("epoch", "repeat", "tid")
-    tid: int
-    epoch: int
-    repeat: Any
-    """What made it the same way in the step before; None where nothing did."""
-
-
-def _accumulate_grad_type() -> type:
-    with torch._C.DisableTorchFunction(), torch.enable_grad(), torch.inference_mode(False):
-        leaf = torch.empty((), requires_grad=True)
-        node: Any = leaf.view_as(leaf).grad_fn
-    return type(node.next_functions[0][0])
-
-
-ACCUMULATE_GRAD: Any = _accumulate_grad_type()
-
-
-def tid_of(tensor: Tensor) -> int:
-    """Return the number of a tensor that was seen, or -1."""
-    ref = REFS.get(id(tensor))
-    return ref.tid if ref is not None and ref() is tensor else -1
-
-
-class Ledger:
-    """Gives tensors and nodes their numbers, and collects those seen for the first time.
-
-    The numbers are the process's; what counts as seen is the ledger's own, so that
-    every trace gets a full description of what it meets.
-    """
-
-    __slots__ = ("_older", "_recent", "epoch", "new_nodes", "new_tensors")
-
-    def __init__(self) -> None:
-        self.epoch = next(_epochs)
-        self.new_tensors: list[TensorSeen] = []
-        self.new_nodes: list[NodeSeen] = []
-        self._recent: dict[int, tuple[int, str]] = {}
-        self._older: dict[int, tuple[int, str]] = {}
-
-    def tensor(self, tensor: Tensor) -> int:
-        """Return the tensor's number; describe it if this ledger had not met it."""
-        ref = REFS.get(id(tensor))
-        if ref is not None and ref() is tensor:
-            if ref.epoch != self.epoch:
-                ref.epoch = self.epoch
-                self._describe(tensor, ref.tid)
-            return ref.tid
-        ref = TensorRef(tensor)
-        ref.tid = tid = next(_tids)
-        ref.epoch, ref.repeat = self.epoch, None
-        REFS[id(tensor)] = ref
-        self._describe(tensor, tid)
-        return tid
-
-    def repeated(self, tensor: Tensor, repeat: Repeat) -> tuple[int, int, int] | None:
-        """Give a number to an output of which all else is known.
-
-        Parameters
-        ----------
-        repeat : Repeat
-            What made it in the step before, with the name of the node to expect.
-
-        Returns
-        -------
-        tuple of (tid, nid, base) or None
-            None if it is not what was expected: a tensor that was known, or with or
-            without a node where the last one was not.
-
-        Notes
-        -----
-        The node is not marked, which would cost as much as all the rest, but
-        remembered by its sequence number. Those count per thread; that a node of
-        another thread has the same number and the same name is taken not to happen.
-        """
-        key, name = id(tensor), repeat.name
-        ref = REFS.get(key)
-        if ref is not None and ref() is tensor:
-            return None
-        node: Any = tensor.grad_fn
-        nid = -1
-        if node is None:
-            if name:
-                return None
-        else:
-            if not name:
-                return None
-            nid = next(_nids)
-            self._recent[node._sequence_nr()] = (nid, name)
-            if len(self._recent) > _RECENT:
-                self._older, self._recent = self._recent, {}
-        ref = TensorRef(tensor)
-        ref.tid = tid = next(_tids)
-        ref.epoch, ref.repeat = self.epoch, repeat
-        repeat.ref = ref
-        REFS[key] = ref
-        base = tensor._base
-        return tid, nid, -1 if base is None else self.tensor(base)
-
-    def number_of(self, node: Any) -> int:
-        """Return the number of a node that this ledger met, else 0."""
-        mark = node.metadata.get(MARK)
-        if mark is not None and mark[0] == self.epoch:
-            return int(mark[1])
-        sequence = node._sequence_nr()
-        known = self._recent.get(sequence) or self._older.get(sequence)
-        return known[0] if known is not None and known[1] == node.name() else 0
-
-    def redescribe(self, tensor: Tensor, tid: int) -> None:
-        """Describe a known tensor again, after an op changed what it is."""
-        self._describe(tensor, tid)
-
-    def _describe(self, tensor: Tensor, tid: int) -> None:
-        if type(tensor) not in _KNOWN_TYPES:
-            with torch._C.DisableTorchFunction():
-                try:
-                    self._describe_facts(tensor, tid)
-                except Exception:
-                    # A subclass that cannot say what it is (an uninitialized parameter).
-                    self.new_tensors.append(
-                        TensorSeen(tid, (), "", "", False, True, 0, -1, 0, -1, False, 0, False)
-                    )
-            return
-        self._describe_facts(tensor, tid)
-
-    def _describe_facts(self, tensor: Tensor, tid: int) -> None:
-        node = grad_fn_of(tensor)
-        if node is None:
-            nid, output_nr, requires_grad, leaf = -1, 0, tensor.requires_grad, True
-        else:
-            nid, output_nr, requires_grad, leaf = self.node(node), tensor.output_nr, True, False
-        base = tensor._base
-        hooks: Any = tensor._backward_hooks
-        self.new_tensors.append(
-            _tuple(
-                TensorSeen,
-                (
-                    tid,
-                    tensor.shape,
-                    tensor.dtype,
-                    tensor.device,
-                    requires_grad,
-                    leaf,
-                    0 if tensor.is_inference() else tensor._version,
-                    nid,
-                    output_nr,
-                    -1 if base is None else self.tensor(base),
-                    type(tensor) is not Tensor and isinstance(tensor, torch.nn.Parameter),
-                    len(hooks) if hooks else 0,
-                    node is not None and tensor.retains_grad,
-                ),
-            )
-        )
-
-    def node(self, node: Any) -> int:
-        """Return the node's number; describe it and all that it leads to, once."""
-        number = self.number_of(node)
-        if number:
-            return number
-        first = self._mark(node)
-        stack: list[tuple[Any, int]] = [(node, first)]
-        while stack:
-            node, this = stack.pop()
-            edges: list[tuple[str, int, int]] = []
-            for child, output_nr in node.next_functions:
-                if child is None:
-                    continue
-                if type(child) is ACCUMULATE_GRAD:
-                    leaf = child.variable
-                    if leaf is not None:
-                        edges.append(("t", self.tensor(leaf), output_nr))
-                    continue
-                number = self.number_of(child)
-                if not number:
-                    number = self._mark(child)
-                    stack.append((child, number))
-                edges.append(("n", number, output_nr))
-            self.new_nodes.append(_tuple(NodeSeen, (this, node.name(), tuple(edges))))
-        return first
-
-    def _mark(self, node: Any) -> int:
-        metadata = node.metadata
-        mark = metadata.get(MARK)
-        nid: int = next(_nids) if mark is None else mark[1]
-        metadata[MARK] = (self.epoch, nid)
-        return nid
-
-    def take(self) -> tuple[tuple[TensorSeen, ...], tuple[NodeSeen, ...]]:
-        """Hand over what was described since the last call."""
-        tensors, nodes = tuple(self.new_tensors), tuple(self.new_nodes)
-        if tensors:
-            self.new_tensors.clear()
-        if nodes:
-            self.new_nodes.clear()
-        return tensors, nodes
-
-    def knows(self, tensor: Tensor) -> bool:
-        """Tell whether this ledger met a tensor."""
-        ref = REFS.get(id(tensor))
-        return ref is not None and ref.epoch == self.epoch and ref() is tensor
-
-    def live(self) -> Iterator[tuple[int, Tensor]]:
-        """Yield the number and the tensor of all that this ledger met and that live."""
-        for ref in list(REFS.values()):
-            if ref.epoch == self.epoch:
-                tensor = ref()
-                if tensor is not None:
-                    yield ref.tid, tensor
-
-
-def forget_dead() -> int:
-    """Drop the numbers of tensors that are gone; return how many were dropped."""
-    dead = [key for key, ref in list(REFS.items()) if ref() is None]
-    for key in dead:
-        ref = REFS.get(key)
-        if ref is not None and ref() is None:
-            del REFS[key]
-    return len(dead)
 
 
 def grad_fn_of(tensor: Tensor) -> Any:
@@ -315,7 +77,7 @@ def grad_norms(tensors: list[Tensor]) -> list[float | None]:
     by_device: dict[torch.device, list[tuple[int, Tensor]]] = {}
     for index, tensor in enumerate(tensors):
         grad = tensor.grad
-        if grad is None or type(grad) not in _KNOWN_TYPES:
+        if grad is None or type(grad) not in KNOWN_TYPES:
             continue
         if grad.device.type == "meta" or grad.numel() == 0:
             continue
@@ -333,7 +95,7 @@ def grad_norms(tensors: list[Tensor]) -> list[float | None]:
 
 def preview(tensor: Tensor) -> str:
     """Return the values of a small CPU tensor, such as ``"[0.5, 1, 2]"``; else ``""``."""
-    if type(tensor) not in _KNOWN_TYPES or tensor.layout != torch.strided:
+    if type(tensor) not in KNOWN_TYPES or tensor.layout != torch.strided:
         return ""
     if tensor.device.type != "cpu":
         return ""
@@ -352,7 +114,9 @@ def _render_values(value: Any) -> str:
     return str(value)
 
 
-def corrupted_saves(ledger: Ledger, roots: Iterable[Tensor]) -> list[tuple[int, str, str]]:
+def corrupted_saves(
+    number_of: Callable[[Any], int], roots: Iterable[Tensor]
+) -> list[tuple[int, str, str]]:
     """Find the nodes behind `roots` whose saved tensors were changed in place.
 
     Returns
@@ -369,15 +133,11 @@ def corrupted_saves(ledger: Ledger, roots: Iterable[Tensor]) -> list[tuple[int, 
     stack = [root.grad_fn for root in roots if root.grad_fn is not None]
     while stack:
         node = stack.pop()
-        nid = ledger.number_of(node) or -id(node)
+        nid = number_of(node) or -id(node)
         if nid in seen:
             continue
         seen.add(nid)
-        stack.extend(
-            child
-            for child, _ in node.next_functions
-            if child is not None and type(child) is not ACCUMULATE_GRAD
-        )
+        stack.extend(child for child, _ in node.next_functions if child is not None)
         for name in dir(type(node)):
             if not name.startswith("_saved_"):
                 continue

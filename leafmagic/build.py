@@ -116,8 +116,10 @@ class _Chosen:
         if not tensor.requires_grad:
             for tid in tensor.inputs:
                 above = self.model.tensors.get(tid)
-                if above is not None and _differentiable(self.model, tid):
-                    found.append(Edge(tensor.id, above.id, "cut"))
+                if above is None or above is tensor:
+                    continue
+                cut = _differentiable(self.model, tid)
+                found.append(Edge(tensor.id, above.id, "cut" if cut else "data"))
         return found
 
 
@@ -195,7 +197,7 @@ def _tensor_node(model: Model, record: TensorRecord) -> Node:
     where = _where(model.place(record.made.site))
     if not where and record.names:
         first = next((n for n in record.names if n.line is not None), record.names[0])
-        where = {"line": first.line, "cell": first.label or None}
+        where = {"line": first.line, "cell": first.label or None, "source": first.source}
     writes = (model.line(moment.site) for moment in record.writes)
     base = model.tensors.get(record.seen.base)
     return Node(

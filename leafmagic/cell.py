@@ -8,6 +8,7 @@ variables that the statement binds and the operands by their source text.
 from __future__ import annotations
 
 import ast
+import linecache
 import os
 import sysconfig
 from collections.abc import Callable
@@ -119,6 +120,11 @@ def is_user_file(filename: str) -> bool:
     return not filename.startswith(_INSTALLED)
 
 
+def source_of(filename: str) -> str:
+    """Return the text of a cell or file; empty where it cannot be had."""
+    return "".join(linecache.getlines(filename))
+
+
 def default_label(filename: str) -> str:
     """Name a file for the reader: its last part."""
     return Path(filename).name
@@ -143,10 +149,10 @@ def locate(code: CodeType, lasti: int, label: Callable[[str], str] = default_lab
     span = _positions(code, lasti)
     line = span[0] or code.co_firstlineno
     where = (code.co_filename, label(code.co_filename), code.co_qualname)
-    node, text = _node_at(code, lasti, line)
+    node, text = _node_at(code, lasti, line, span)
     if node is None:
         here = _line_of(text, line)
-        return Place(*where, line, span[1] or line, statement=here.strip(), text=here)
+        return Place(*where, line, span[2] or line, statement=here.strip(), text=here)
     source = ast.get_source_segment(text, node) or ""
     return Place(
         *where,
@@ -162,14 +168,31 @@ def locate(code: CodeType, lasti: int, label: Callable[[str], str] = default_lab
     )
 
 
-def _positions(code: CodeType, lasti: int) -> tuple[int | None, int | None]:
-    for index, (line, end_line, _, _) in enumerate(code.co_positions()):
+Span = tuple[int | None, int | None, int | None, int | None]
+"""Line, column, last line, last column; columns in UTF-8 bytes, as ast has them."""
+
+
+def _positions(code: CodeType, lasti: int) -> Span:
+    for index, (line, end_line, column, end_column) in enumerate(code.co_positions()):
         if index == lasti // 2:
-            return line, end_line
-    return None, None
+            return line, column, end_line, end_column
+    return None, None, None, None
 
 
-def _node_at(code: CodeType, lasti: int, line: int) -> tuple[ast.AST | None, str]:
+def _at_span(tree: ast.AST | None, span: Span) -> ast.AST | None:
+    """Find an expression by its span, where `executing` does not commit itself."""
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.expr | ast.AugAssign) and span == (
+            node.lineno,
+            node.col_offset,
+            node.end_lineno,
+            node.end_col_offset,
+        ):
+            return node
+    return None
+
+
+def _node_at(code: CodeType, lasti: int, line: int, span: Span) -> tuple[ast.AST | None, str]:
     # executing takes a frame; only these four attributes of it are read.
     frame: Any = SimpleNamespace(f_code=code, f_lasti=lasti, f_lineno=line, f_globals={})
     try:
@@ -177,7 +200,7 @@ def _node_at(code: CodeType, lasti: int, line: int) -> tuple[ast.AST | None, str
     except Exception:
         return None, ""
     text = found.source.text
-    node: ast.AST | None = found.node
+    node: ast.AST | None = found.node or _at_span(found.source.tree, span)
     if node is None and found.statements and len(found.statements) == 1:
         (statement,) = found.statements
         if isinstance(statement, ast.Assign):
@@ -314,6 +337,8 @@ class Statement:
     line: int
     end_line: int
     names: tuple[str, ...]
+    value: str = ""
+    """The right-hand side, where one name is bound to it."""
 
 
 @lru_cache(maxsize=64)
@@ -341,10 +366,19 @@ def statements_of(text: str) -> tuple[Statement, ...]:
                 bodies.extend(case.body)
         end = bodies[0].lineno - 1 if bodies else statement.end_lineno or statement.lineno
         names = _bound_names(statement, bodies)
-        found.append(Statement(statement.lineno, max(end, statement.lineno), names))
+        value = _value_of(statement, text)
+        found.append(Statement(statement.lineno, max(end, statement.lineno), names, value))
         stack.extend(reversed(bodies))
     found.sort(key=lambda s: s.line)
     return tuple(found)
+
+
+def _value_of(statement: ast.stmt, text: str) -> str:
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return ""
+    if not isinstance(statement.targets[0], ast.Name):
+        return ""
+    return (ast.get_source_segment(text, statement.value) or "")[:_LONGEST_SOURCE]
 
 
 def _bound_names(statement: ast.stmt, bodies: list[ast.stmt]) -> tuple[str, ...]:
@@ -356,6 +390,10 @@ def _bound_names(statement: ast.stmt, bodies: list[ast.stmt]) -> tuple[str, ...]
     while stack:
         node = stack.pop()
         if id(node) in inner or isinstance(node, ast.Lambda):
+            continue
+        if isinstance(node, ast.comprehension):
+            # Its target is its own; only a walrus leaks out of it.
+            stack.extend([node.iter, *node.ifs])
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
             names.setdefault(node.id)

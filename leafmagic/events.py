@@ -231,6 +231,8 @@ class Bound(NamedTuple):
         Of the binding statement.
     label : str
         The cell or file of that line.
+    source : str
+        The expression it was bound to, where there is one.
     """
 
     ordinal: int
@@ -239,6 +241,7 @@ class Bound(NamedTuple):
     tid: int
     line: int | None
     label: str
+    source: str
     tensors: tuple[TensorSeen, ...]
     nodes: tuple[NodeSeen, ...]
 

@@ -184,8 +184,13 @@ class Slots:
             which = outputs.get(seen.tid)
             if which is None or seen.tid in event.inputs:
                 place_in = event.inputs.index(seen.tid) if seen.tid in event.inputs else -index - 1
+                # A parameter is first seen where its module initializes it.
+                first = Moment(event.ordinal, event.site) if which is not None else None
                 self._add_tensor(
-                    seen, ("in", event.site, event.op, turn, place_in), None, event.ordinal
+                    seen,
+                    ("in", event.site, event.op, turn, place_in),
+                    first if seen.parameter and not event.direct else None,
+                    event.ordinal,
                 )
             else:
                 key = (event.site, event.op, turn, which)
@@ -193,12 +198,11 @@ class Slots:
                 self._describe_output(event, seen.tid)
         if event.nodes:
             foreign = self._foreign(event)
+            rest = [seen for seen in event.nodes if seen.nid in foreign]
             mine = [seen for seen in event.nodes if seen.nid not in foreign]
+            whence = ("in", event.site, event.op, turn)
+            self._add_nodes(None, rest, whence, Moment(event.ordinal, 0))
             slot.nodes = self._add_nodes(event, mine, (event.site, event.op, turn), made)
-            if foreign:
-                rest = [seen for seen in event.nodes if seen.nid in foreign]
-                whence = ("in", event.site, event.op, turn)
-                self._add_nodes(None, rest, whence, Moment(event.ordinal, 0))
         self.book.by_source(event, slot, self._place(event.site))
         return slot
 
@@ -210,7 +214,7 @@ class Slots:
         queue = [
             seen.nid
             for seen in event.tensors
-            if seen.nid in edges and seen.tid not in event.outputs
+            if seen.nid in edges and seen.tid in event.inputs and seen.tid not in event.outputs
         ]
         found = set(queue)
         for nid in queue:
@@ -233,11 +237,11 @@ class Slots:
 
     def introduce(self, event: Any) -> None:
         """Take in tensors and nodes that an event mentions for the first time."""
-        for index, seen in enumerate(event.tensors):
-            self._add_tensor(
-                seen, ("at", type(event).__name__, seen.tid, index), None, event.ordinal
-            )
         site = getattr(event, "site", 0)
+        what = getattr(event, "what", "") or getattr(event, "name", "")
+        for index, seen in enumerate(event.tensors):
+            key = ("at", type(event).__name__, site, what, index)
+            self._add_tensor(seen, key, None, event.ordinal)
         made = Moment(event.ordinal, site)
         self._add_nodes(event, event.nodes, ("at", site, type(event).__name__), made)
 
@@ -253,7 +257,7 @@ class Slots:
             return known
         made = made or Moment(ordinal, 0)
         old = self._slots.get(key)
-        if old is not None and not (key[0] == "in" and (old.registered or any_current(old))):
+        if old is not None and not (key[0] in ("in", "at") and _is_held(old)):
             if self.tensors.get(old.previous) is old:
                 del self.tensors[old.previous]
             old.renew(seen)
@@ -347,3 +351,8 @@ class Slots:
             record.writes[-1].ordinal = event.ordinal
         else:
             remember(record.writes, Moment(event.ordinal, event.site, event.op))
+
+
+def _is_held(record: TensorRecord) -> bool:
+    """Tell whether a tensor is a leaf of the user's, and not data that comes and goes."""
+    return record.registered or (record.requires_grad and any_current(record))

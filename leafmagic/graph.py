@@ -10,6 +10,7 @@ leaves. Only a renderer may flip them.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -147,7 +148,17 @@ class Node:
         return self.hooks > 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values, ``has_hooks`` included."""
+        """Return JSON-ready values, ``has_hooks`` included.
+
+        JSON has no word for an infinite or undefined `grad_norm`: it is then a string,
+        ``"inf"`` or ``"nan"``.
+        """
+        values = self._attributes()
+        if self.grad_norm is not None and not math.isfinite(self.grad_norm):
+            values["grad_norm"] = str(self.grad_norm)
+        return values
+
+    def _attributes(self) -> dict[str, Any]:
         values = dataclasses.asdict(self)
         values["has_hooks"] = self.has_hooks
         return values
@@ -159,6 +170,8 @@ class Node:
         kept = {k: v for k, v in values.items() if k in known}
         if kept.get("shape") is not None:
             kept["shape"] = tuple(kept["shape"])
+        if kept.get("grad_norm") is not None:
+            kept["grad_norm"] = float(kept["grad_norm"])
         kept["writes"] = tuple(kept.get("writes", ()))
         kept["names"] = tuple(Binding(**b) for b in kept.get("names", ()))
         return cls(**kept)
@@ -245,7 +258,7 @@ class AutogradGraph:
 
         graph = networkx.MultiDiGraph()
         for node in self.nodes:
-            graph.add_node(node.id, **{k: v for k, v in node.to_dict().items() if k != "id"})
+            graph.add_node(node.id, **{k: v for k, v in node._attributes().items() if k != "id"})
         for edge in self.edges:
             graph.add_edge(
                 edge.source,

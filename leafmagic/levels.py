@@ -119,7 +119,7 @@ def grad_text(node: NodeDict) -> str:
     if not node.get("has_grad"):
         return ""
     norm = node.get("grad_norm")
-    return "grad" if norm is None else f"grad {norm:.3g}"
+    return "grad" if norm is None else f"grad {float(norm):.3g}"
 
 
 def version_text(node: NodeDict) -> str:

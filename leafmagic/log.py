@@ -9,6 +9,7 @@ costs a reading of each of its ops.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from leafmagic.events import Event, OpRepeated
@@ -23,12 +24,15 @@ class Repeat:
         The node behind its output; empty where there is none.
     ref : TensorRef
         A weak reference to its newest output.
+    mark : callable
+        Returns None once the node behind the output is known to be gone.
     """
 
-    __slots__ = ("before", "dirty", "latest", "name", "ref", "tid", "times")
+    __slots__ = ("before", "dirty", "latest", "mark", "name", "ref", "tid", "times")
 
-    def __init__(self, name: str, ref: Any) -> None:
+    def __init__(self, name: str, ref: Any, mark: Callable[[], Any]) -> None:
         self.name = name
+        self.mark = mark
         self.ref = ref
         self.tid = ref.tid
         self.before = ref.tid
@@ -37,8 +41,8 @@ class Repeat:
         self.dirty = False
 
     def is_gone(self) -> bool:
-        """Tell whether its newest output is no longer alive."""
-        return self.ref() is None
+        """Tell whether its newest output, and the node behind it, are no longer alive."""
+        return self.ref() is None and self.mark() is None
 
     def event(self) -> OpRepeated:
         """Return what happened since the last call."""

@@ -131,7 +131,13 @@ class Model:
     def _bound(self, event: Bound) -> None:
         self.slots.introduce(event)
         self.slots.book.bind(
-            event.scope, event.name, event.tid, event.line, event.label, event.ordinal
+            event.scope,
+            event.name,
+            event.tid,
+            event.line,
+            event.label,
+            event.ordinal,
+            event.source,
         )
 
     def _owned(self, event: Owned) -> None:

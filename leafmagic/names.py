@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from leafmagic import autograd
-from leafmagic.cell import CellSource, attribute_stores
+from leafmagic.cell import CellSource, Statement, attribute_stores
 from leafmagic.events import AttributeStored, Bound, Event, Owned
+from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
 from leafmagic.sites import Sites
 
@@ -40,7 +40,7 @@ class NameWatch:
     def __init__(
         self,
         sites: Sites,
-        ledger: autograd.Ledger,
+        ledger: Ledger,
         log: EventLog,
         retain: tuple[str, ...] = (),
     ) -> None:
@@ -57,7 +57,7 @@ class NameWatch:
         for name, value in list(namespace.items()):
             if isinstance(value, Tensor) and is_users_name(name):
                 self._pointed[name] = id(value)
-                self._report(name, self._ledger.tensor(value), None, "")
+                self._report(name, self._ledger.tensor(value), None, None)
 
     def arrive(self, frame: FrameType, statement: int) -> None:
         """Look at the names that may have been bound on the way to a statement."""
@@ -67,39 +67,59 @@ class NameWatch:
         for passed in self._sites.between(filename, last, statement):
             for name in passed.names:
                 value = frame.f_globals.get(name, _MISSING)
-                self._look(name, value, passed.line, filename)
+                self._look(name, value, passed, filename)
 
     def finish(self, namespace: Mapping[str, Any], filename: str | None) -> None:
         """Look at every name once more, at the end."""
-        lines: dict[str, int] = {}
+        binding: dict[str, Statement] = {}
         if filename is not None:
             for statement in self._sites.statements(filename):
-                lines.update(dict.fromkeys(statement.names, statement.line))
+                binding.update(dict.fromkeys(statement.names, statement))
         for name, value in list(namespace.items()):
-            if name in lines or (name in self._pointed and is_users_name(name)):
-                self._look(name, value, lines.get(name), filename)
+            if name in binding or name in self._pointed:
+                self._look(name, value, binding.get(name), filename, final=True)
+        for name in {*self._pointed, *binding} - set(namespace):
+            self._look(name, _MISSING, binding.get(name), filename, final=True)
 
-    def _look(self, name: str, value: Any, line: int | None, filename: str | None) -> None:
+    def _look(
+        self,
+        name: str,
+        value: Any,
+        statement: Statement | None,
+        filename: str | None,
+        *,
+        final: bool = False,
+    ) -> None:
+        if not is_users_name(name):
+            return
         if not isinstance(value, Tensor):
-            if self._pointed.pop(name, None) is not None:
-                self._report(name, -1, line, filename)
+            if self._pointed.pop(name, None) is not None or final:
+                self._report(name, -1, statement, filename)
             return
         tid = self._ledger.tensor(value)
         if self._pointed.get(name) != tid:
             self._pointed[name] = tid
-            repeat = autograd.REFS[id(value)].repeat
+            repeat = REFS[id(value)].repeat
             again = repeat is not None and self._repeats.get(name) is repeat
             self._repeats[name] = repeat
-            self._report(name, tid, line, filename, again=again)
+            self._report(name, tid, statement, filename, again=again)
             if name in self._retain:
                 retain_if_possible(value)
 
     def _report(
-        self, name: str, tid: int, line: int | None, filename: str | None, *, again: bool = False
+        self,
+        name: str,
+        tid: int,
+        statement: Statement | None,
+        filename: str | None,
+        *,
+        again: bool = False,
     ) -> None:
+        line = None if statement is None else statement.line
+        source = "" if statement is None else statement.value
         label = self._sites.label(filename) if filename else ""
         seen = self._ledger.take()
-        event = Bound(self._log.next_ordinal(), "", name, tid, line, label, *seen)
+        event = Bound(self._log.next_ordinal(), "", name, tid, line, label, source, *seen)
         if again and not seen[0]:
             self._log.replace((Bound, name, line), event)
         else:
@@ -190,15 +210,15 @@ def _of_module(path: str, module: torch.nn.Module) -> Iterator[tuple[str, Tensor
                 yield f"{head}.{name}", value, False
 
 
-def own(namespace: Mapping[str, Any], ledger: autograd.Ledger) -> Iterator[tuple[str, int, bool]]:
+def own(namespace: Mapping[str, Any], ledger: Ledger) -> Iterator[tuple[str, int, bool]]:
     """Like `owned`, for the tensors that this ledger has met, with their numbers."""
     for path, tensor, registered in owned(namespace):
         if ledger.knows(tensor):
-            yield path, autograd.tid_of(tensor), registered
+            yield path, tid_of(tensor), registered
 
 
 def owned_events(
-    namespace: Mapping[str, Any], ledger: autograd.Ledger, ordinal: Callable[[], int]
+    namespace: Mapping[str, Any], ledger: Ledger, ordinal: Callable[[], int]
 ) -> list[Event]:
     """Return an `Owned` event for each tensor of the trace that something holds."""
     return [Owned(ordinal(), path, tid, known) for path, tid, known in own(namespace, ledger)]
@@ -252,7 +272,7 @@ def stray_attributes(
             continue
         held = _resolve(owner, namespace.get(owner.split(".")[0].split("[")[0]))
         if _is_stray(held, name):
-            tid = autograd.tid_of(held) if isinstance(held, Tensor) else -1
+            tid = tid_of(held) if isinstance(held, Tensor) else -1
             found.append(AttributeStored(ordinal(), owner, name, tid, line, cell.label))
     return found
 
@@ -280,9 +300,20 @@ def _resolve(owner: str, value: Any) -> Any:
     return value
 
 
-def caller_namespace(depth: int = 2) -> dict[str, Any]:
-    """Return the globals of the code that called into leafmagic."""
+def _caller(depth: int) -> FrameType | None:
     frame: FrameType | None = sys._getframe(depth)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("leafmagic"):
         frame = frame.f_back
+    return frame
+
+
+def caller_namespace() -> dict[str, Any]:
+    """Return the globals of the code that called into leafmagic."""
+    frame = _caller(2)
     return frame.f_globals if frame is not None else {}
+
+
+def caller_file() -> str:
+    """Return the file name of the code that called into leafmagic."""
+    frame = _caller(2)
+    return frame.f_code.co_filename if frame is not None else ""

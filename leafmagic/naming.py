@@ -36,12 +36,19 @@ class NameBook:
         self._pending: tuple[int, int | None] | None = None
 
     def bind(
-        self, scope: str, name: str, tid: int, line: int | None, label: str, ordinal: int
+        self,
+        scope: str,
+        name: str,
+        tid: int,
+        line: int | None,
+        label: str,
+        ordinal: int,
+        source: str = "",
     ) -> None:
         """Note that a name now points to a tensor (-1: to something else)."""
         key = (scope, name)
         before = self.names.get(key)
-        if before == tid:
+        if before == tid or (before is None and tid < 0):
             return
         self.names[key] = tid
         old = self._tensors.get(before) if before is not None else None
@@ -61,7 +68,7 @@ class NameBook:
         if len(past) > LONGEST_HISTORY:
             del past[1]
         if record is not None:
-            self._add_name(record, Name(scope, name, line, label, ordinal))
+            self._add_name(record, Name(scope, name, line, label, ordinal, source=source))
 
     def _add_name(self, record: TensorRecord, name: Name) -> None:
         for known in record.names:
@@ -85,7 +92,16 @@ class NameBook:
             return
         if event.direct:
             self._hint_operands(event, place)
-        if place.function == "<module>" or not place.targets or not event.outputs:
+        if not place.targets or not event.outputs:
+            return
+        if place.function == "<module>":
+            # At the top the names themselves are looked up; this only comes earlier.
+            if event.direct and not place.unpacked and place.targets[0].isidentifier():
+                tid = event.outputs[0]
+                self.bind("", place.targets[0], tid, place.line, place.label, event.ordinal)
+            return
+        made = self._tensors.get(event.outputs[0])
+        if made is None or (made.seen.parameter and not event.direct):
             return
         if place.unpacked and event.direct:
             for name, tid in zip(place.targets, event.outputs, strict=False):

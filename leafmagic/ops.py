@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 
 from leafmagic import functions
-from leafmagic.autograd import REFS, Ledger, flatten, grad_fn_of, version_of
+from leafmagic.autograd import flatten, grad_fn_of, version_of
 from leafmagic.events import OpCalled, WriteAttempted, Written
+from leafmagic.ledger import REFS, Ledger, mark_of
 from leafmagic.log import EventLog, Repeat
 
 Output = Callable[[int, bool, list[Tensor], list[Tensor]], None]
@@ -40,15 +41,17 @@ class Turns:
     def next_turn(self, step: int) -> int:
         """Return which run of this step comes now.
 
-        An output without a node that is gone leaves its turn to the next: a loop
-        without gradients does not grow.
+        What is gone leaves its turn to the next: a loop without backward does not grow.
+        In such a loop the last round is still alive while the next one runs, so the
+        round before it is looked at, too.
         """
         if self.step != step:
             self.step, self.turn = step, 0
-        elif self.turn:
-            last = self.plain[self.turn - 1]
-            if last is not None and not last.name and last.is_gone():
-                self.turn -= 1
+        for turn in (self.turn - 1, self.turn - 2):
+            if turn >= 0:
+                last = self.plain[turn]
+                if last is not None and last.is_gone():
+                    return turn
         return self.turn
 
 
@@ -69,7 +72,8 @@ class OpRecorder:
     on_output : callable or None
         Called with site, direct, inputs and outputs of every op.
     on_parameters : callable or None
-        Called with the calling frame where a parameter was met for the first time.
+        Called with the calling frame where a parameter was met whose module is not
+        known; returns whether it now is.
     """
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
@@ -78,10 +82,11 @@ class OpRecorder:
         self.step = 0
         self.full = False
         self.on_output: Output | None = None
-        self.on_parameters: Callable[[FrameType | None], None] | None = None
+        self.on_parameters: Callable[[FrameType | None], bool] | None = None
         self._turns: list[dict[str, Turns]] = []
         self._made = 0
         self._sunk: set[tuple[int, str]] = set()
+        self._placed: set[int] = set()
 
     def before(
         self,
@@ -110,7 +115,7 @@ class OpRecorder:
             self.log.emit(WriteAttempted(ordinal, site, op, direct, wrote, tids, *seen))
         return wrote
 
-    def record(
+    def record(  # noqa: C901 - the hot path
         self,
         site: int,
         direct: bool,
@@ -131,9 +136,13 @@ class OpRecorder:
         turn = known.next_turn(self.step)
         if turn < len(known.plain) and before is None and isinstance(result, Tensor):
             plain = known.plain[turn]
-            numbers = None if plain is None else self.ledger.repeated(result, plain)
+            again = turn < known.turn
+            numbers = None
+            if plain is not None:
+                numbers = self.ledger.repeated(result, plain, watched=again)
             if plain is not None and numbers is not None:
-                known.turn = turn + 1
+                if not again:
+                    known.turn = turn + 1
                 log = self.log
                 log.ordinal += 1
                 log.repeat(
@@ -153,7 +162,7 @@ class OpRecorder:
             if turn == len(known.plain):
                 known.plain.append(None)
             known.plain[turn] = made[0]
-            known.turn = turn + 1
+            known.turn = max(known.turn, turn + 1)
 
     def _is_update(self, wrote: tuple[int, ...], result: Any) -> bool:
         """Tell whether an op did nothing but change one known tensor, grad mode off."""
@@ -202,15 +211,28 @@ class OpRecorder:
                 ordinal, site, op, direct, tids, outputs, tensors, nodes, grad_enabled, wrote, turn
             )
         )
-        if self.on_parameters is not None and any(t.parameter for t in tensors):
-            self.on_parameters(sys._getframe(3))
+        self._place_parameters(tids, inputs)
         if self.on_output is not None:
             self.on_output(site, direct, inputs, made)
         if wrote or len(tensors) != 1 or tensors[0].tid != outputs[0] or len(made) != 1:
             return (None,)
         nid = tensors[0].nid
         name = next((node.name for node in nodes if node.nid == nid), "")
-        return (Repeat(name, REFS[id(made[0])]) if name or nid < 0 else None,)
+        if nid >= 0 and not name:
+            return (None,)
+        return (Repeat(name, REFS[id(made[0])], mark_of(made[0])),)
+
+    def _place_parameters(self, tids: tuple[int, ...], inputs: list[Tensor]) -> None:
+        """Have the module looked up that parameters belong to, once for each."""
+        if self.on_parameters is None:
+            return
+        new = [
+            tid
+            for tid, tensor in zip(tids, inputs, strict=True)
+            if type(tensor) is torch.nn.Parameter and tid not in self._placed
+        ]
+        if new and self.on_parameters(sys._getframe(4)):
+            self._placed.update(new)
 
     def _describe_written(
         self,

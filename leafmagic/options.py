@@ -31,6 +31,8 @@ class Options:
 
     Raises
     ------
+    TypeError
+        If `ignore` or `retain` is one string.
     ValueError
         If `mode` or `grads` is none of the words above.
     """
@@ -42,6 +44,9 @@ class Options:
     grads: Grads = "auto"
 
     def __post_init__(self) -> None:
+        for name in ("ignore", "retain"):
+            if isinstance(getattr(self, name), str):
+                raise TypeError(f"{name} takes several names, not one string")
         if self.mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, not {self.mode!r}")
         if self.grads not in GRADS:

@@ -6,8 +6,9 @@ from typing import Any
 
 from torch import Tensor
 
-from leafmagic.autograd import REFS, Ledger, flatten, grad_fn_of
+from leafmagic.autograd import flatten, grad_fn_of
 from leafmagic.events import BackwardCalled, BackwardReturned, PassRepeated
+from leafmagic.ledger import REFS, Ledger
 from leafmagic.log import EventLog
 
 

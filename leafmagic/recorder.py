@@ -18,10 +18,11 @@ from torch.overrides import TorchFunctionMode
 
 from leafmagic import autograd, functions
 from leafmagic.accesses import AccessRecorder, run_access
-from leafmagic.autograd import REFS, Ledger, flatten
+from leafmagic.autograd import flatten
 from leafmagic.callers import Caller, Callers
 from leafmagic.events import Raised, Written
 from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK
+from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
 from leafmagic.ops import OpRecorder
 from leafmagic.passes import PassRecorder
@@ -32,6 +33,8 @@ _pop_mode: Callable[[], TorchFunctionMode] = overrides._pop_mode
 _modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_mode_stack
 _stack_depth: Callable[[], int] = torch._C._len_torch_function_stack
 _HANDLE = overrides.handle_torch_function.__code__
+_TIMED_CALLS = 1000
+"""So many calls are timed each, later ones one in sixteen: the first ones differ much."""
 _EMPTY: dict[str, Any] = {}
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device})
 
@@ -53,10 +56,10 @@ class Recorder(TorchFunctionMode):
     log : EventLog
         What was recorded.
     seconds : float
-        Time spent here, measured on one call in sixteen.
+        Time spent here.
     off : bool
         Whether nothing is recorded any more.
-    failure : BaseException or None
+    failure : str or None
         Our own error, if there was one.
     """
 
@@ -76,12 +79,12 @@ class Recorder(TorchFunctionMode):
         self.callers = Callers()
         self._known_callers = self.callers.known
         self.off = False
-        self.failure: BaseException | None = None
+        self.failure: str | None = None
         self.seconds = 0.0
         self._calls = 0
         self._watch = watch
         self._settled = settled
-        self._statement = -1
+        self._statement = self._site = -1
         self._kinds: dict[Any, tuple[int, str, bool]] = {}
         self._numbers, self._statements = sites.numbers, sites.statement
         self._codes = sites.codes
@@ -94,6 +97,8 @@ class Recorder(TorchFunctionMode):
 
     def remove(self) -> None:
         """Take this mode off torch's stack, wherever it lies; others stay in their order."""
+        # They hold the globals of the code that called.
+        self.callers.known.clear()
         # In case it lies on no stack just now: torch takes a mode off while its handler
         # runs and puts it back afterwards.
         self.off = True
@@ -134,14 +139,18 @@ class Recorder(TorchFunctionMode):
         if types or _stack_depth():
             return self._op_quietly(func, op, care, args, kwargs, frame, call)
         self._calls += 1
-        started = 0.0 if self._calls & 15 else time.perf_counter()
+        timed = self._calls < _TIMED_CALLS or not self._calls & 15
+        started = time.perf_counter() if timed else 0.0
         try:
             site = self._numbers.get(key)
             direct = True
-            if site is None:
+            if site is None or (
+                # A new statement, or the same one again: names may have been bound.
+                (statement := self._statements[site]) >= 0
+                and (statement != self._statement or site == self._site)
+            ):
                 site, direct = self._arrive(frame)
-            elif self._statements[site] not in (-1, self._statement):
-                self._arrive(frame)
+            self._site = site
             tids = self._number(args, kwargs)
             before = None
             if care or (kwargs and "out" in kwargs):
@@ -161,7 +170,8 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self._give_up(error)
         if started:
-            self.seconds += 16 * (time.perf_counter() - resumed + paused - started)
+            spent = time.perf_counter() - resumed + paused - started
+            self.seconds += spent if self._calls < _TIMED_CALLS else 16 * spent
         return result
 
     def _classify(self, func: Any) -> tuple[int, str, bool]:
@@ -171,8 +181,11 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self._give_up(error)
             return IGNORE, "", False
-        care = type(func) is FunctionType or functions.writes_in_place(op)
-        known = self._kinds[func] = kind, op, care
+        plain = type(func) is FunctionType
+        known = kind, op, plain or functions.writes_in_place(op)
+        if not plain or (func.__module__ or "").startswith("torch"):
+            # A function of the user's may hold tensors, and must not be held.
+            self._kinds[func] = known
         return known
 
     def _op_quietly(
@@ -222,7 +235,7 @@ class Recorder(TorchFunctionMode):
         """Find the user's line; report the names that were bound before it."""
         site, direct, found = self.sites.find(frame)
         statement = self._statements[site]
-        if statement >= 0 and statement != self._statement and found is not None:
+        if statement >= 0 and found is not None:
             self._statement = statement
             self._watch(found, statement)
         return site, direct
@@ -319,7 +332,7 @@ class Recorder(TorchFunctionMode):
             unfilled = name == "grad" and mine and not (leaf or retains)
             result = run_access(call, func, args, kwargs, unfilled=unfilled)
         except BaseException as error:
-            self._raised(place, name, (autograd.tid_of(args[0]),), (), error)
+            self._raised(place, name, (tid_of(args[0]),), (), error)
             raise
         self._safely(self.accesses.record, place[0], kind, name, args, kwargs, result, seen)
         return result
@@ -340,7 +353,7 @@ class Recorder(TorchFunctionMode):
             result = call(func, args, kwargs)
         except BaseException as error:
             self._safely(self.passes.end, failed=True)
-            self._raised(place, name, tuple(map(autograd.tid_of, roots)), roots, error)
+            self._raised(place, name, tuple(map(tid_of, roots)), roots, error)
             raise
         self.ops.step += 1
         self._safely(self.passes.end, failed=False)
@@ -371,7 +384,7 @@ class Recorder(TorchFunctionMode):
         text = str(error)
         culprits: tuple[tuple[int, str, str], ...] = ()
         if "modified by an inplace operation" in text:
-            culprits = tuple(autograd.corrupted_saves(self.ledger, roots))
+            culprits = tuple(autograd.corrupted_saves(self.ledger.number_of, roots))
         ordinal, kind = self.log.next_ordinal(), type(error).__name__
         first = text.partition("\n")[0]
         self.log.emit(Raised(ordinal, place[0], op, kind, first, inputs, culprits, place[1]))
@@ -386,8 +399,8 @@ class Recorder(TorchFunctionMode):
 
     def _give_up(self, error: BaseException) -> None:
         self.off = True
-        # Without its traceback: that would hold the frames, and with them the tensors.
-        self.failure = error.with_traceback(None)
+        # Only in words: the error would hold frames, and with them tensors.
+        self.failure = f"{type(error).__name__}: {error}"
 
 
 def _origin(frame: FrameType) -> FrameType:

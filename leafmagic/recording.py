@@ -149,7 +149,10 @@ def load(path: str | Path) -> Trace:
         raise ValueError(f"{path} is not a leafmagic trace")
     if version > SCHEMA_VERSION:
         raise ValueError(f"{path} was written by a newer leafmagic (schema {version})")
-    return Trace(document)
+    try:
+        return Trace(document)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is a damaged leafmagic trace: {error!r}") from None
 
 
 def last() -> Trace | None:

@@ -29,6 +29,7 @@ class Name:
     label: str
     ordinal: int
     current: bool = True
+    source: str = ""
 
 
 @dataclass(slots=True)

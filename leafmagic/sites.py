@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import linecache
 from bisect import bisect_right
 from collections.abc import Callable
-from pathlib import Path
 from types import CodeType, FrameType
 
 from leafmagic.cell import (
@@ -15,6 +13,7 @@ from leafmagic.cell import (
     default_label,
     is_user_file,
     locate,
+    source_of,
     statements_of,
 )
 
@@ -150,14 +149,11 @@ class Sites:
 
     def text(self, filename: str) -> str:
         """Return the source of a cell or file; empty where it cannot be had."""
-        lines = linecache.getlines(filename)
-        if lines:
-            return "".join(lines)
+        text = source_of(filename)
+        if text:
+            return text
         cell = self._known.get(filename)
-        if cell is not None:
-            return cell.text
-        path = Path(filename)
-        return path.read_text(errors="replace") if path.is_file() else ""
+        return "" if cell is None else cell.text
 
     def statements(self, filename: str) -> tuple[Statement, ...]:
         """Return the statements at the top of a file."""
@@ -180,7 +176,7 @@ class Sites:
         found = self._between.get(key)
         if found is None:
             every = self.statements(filename)
-            low, high = (last, now) if last <= now else (now, last + 1)
+            low, high = (last, now) if last < now else (now, last + 1)
             found = tuple(s for s in every[max(low, 0) : high] if s.names)
             self._between[key] = found
         return found

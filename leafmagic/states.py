@@ -8,12 +8,13 @@ from torch import Tensor
 
 from leafmagic import autograd
 from leafmagic.events import StateRead
+from leafmagic.ledger import Ledger
 
 MOST_PREVIEWS = 300
 
 
 def read_states(
-    ledger: autograd.Ledger, ordinal: Callable[[], int], *, final: bool, measured: bool
+    ledger: Ledger, ordinal: Callable[[], int], *, final: bool, measured: bool
 ) -> Iterator[StateRead]:
     """Yield the state of every live tensor that a trace met.
 

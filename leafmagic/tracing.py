@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from leafmagic import __version__, autograd, names
+from leafmagic import __version__, names
 from leafmagic.build import MOST_NODES, build_graph
 from leafmagic.cell import CellSource
 from leafmagic.errors import StrictError
 from leafmagic.events import Bound, Event, OpCalled, OpRepeated, Owned, Raised
-from leafmagic.findings import Finding, Findings
+from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
+from leafmagic.ledger import forget_dead, tid_of
 from leafmagic.model import Model
 from leafmagic.options import Options
 from leafmagic.recorder import Recorder
@@ -67,6 +68,9 @@ class Tracer(Trace):
         label: Callable[[str], str | None] | None = None,
     ) -> None:
         self.options = options or Options()
+        unknown = set(self.options.ignore) - {*KINDS, *(rule.code for rule in RULES)}
+        if unknown:
+            raise ValueError(f"no kind of finding is called {', '.join(sorted(unknown))}")
         self.cell = cell
         self.running = False
         self._namespace = namespace
@@ -169,10 +173,10 @@ class Tracer(Trace):
         )
         for name, value in list(namespace.items()):
             if isinstance(value, Tensor) and names.is_users_name(name):
-                tid = autograd.tid_of(value)
+                tid = tid_of(value)
                 if tid >= 0 and ledger.knows(value):
                     ordinal = self._log.next_ordinal()
-                    self._emit(Bound(ordinal, "", name, tid, None, "", (), ()))
+                    self._emit(Bound(ordinal, "", name, tid, None, "", "", (), ()))
         self._refresh(final=True)
         self.drain()
 
@@ -186,8 +190,8 @@ class Tracer(Trace):
         self._refresh(final=True)
         self.drain()
         if recorder.failure is not None:
-            self._note(recorder.failure)
-        autograd.forget_dead()
+            self._say(f"{_STOPPED}: {recorder.failure}")
+        forget_dead()
 
     def _look_at_names(self) -> None:
         filename = self.cell.filename if self.cell is not None else None
@@ -211,19 +215,20 @@ class Tracer(Trace):
         if len(self._log) >= _FULL:
             self.drain()
 
-    def _parameters(self, frame: FrameType | None) -> None:
+    def _parameters(self, frame: FrameType | None) -> bool:
         """Name the parameters of the module that is being called, wherever it lives."""
         root = names.root_module(frame)
         if root is None:
-            return
+            return False
         name = next((n for n, v in (self._namespace or {}).items() if v is root), "")
         if not name:
             name = names.call_text(self.sites, frame)
         if name:
             for path, tensor, registered in names.owned({name: root}):
-                tid = autograd.tid_of(tensor)
+                tid = tid_of(tensor)
                 if tid >= 0:
                     self._emit(Owned(self._log.next_ordinal(), path, tid, registered))
+        return True
 
     def _emit(self, event: Event) -> None:
         self._log.emit(event)

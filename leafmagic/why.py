@@ -8,6 +8,7 @@ from torch import Tensor
 from leafmagic import autograd
 from leafmagic.build import state_of
 from leafmagic.cell import Place
+from leafmagic.ledger import tid_of
 from leafmagic.recording import Trace
 from leafmagic.records import Pass, TensorRecord
 from leafmagic.tracing import Tracer
@@ -56,7 +57,7 @@ def _tracer(trace: Trace | None) -> Tracer | None:
 
 def _record(tracer: Tracer, tensor: Tensor) -> TensorRecord | None:
     tracer.drain()
-    return tracer.model.tensor(autograd.tid_of(tensor))
+    return tracer.model.tensor(tid_of(tensor))
 
 
 def _made_at(tracer: Tracer, tensor: Tensor) -> Place | None:

@@ -70,9 +70,9 @@ class HiddenLeaf(Rule):
     ) -> Finding:
         made = made_at(model, record)
         origin = made_at(model, meant.leaf)
-        leaf = f"the `{meant.leaf.made.what or 'tensor'}` tensor"
         if meant.anonymous:
-            which = f"the leaf is {leaf} inside this line, which has no name"
+            leaf = _short(origin.source) if origin is not None else meant.leaf.made.what
+            which = f"the leaf is what `{leaf}` makes inside this line, and it has no name"
         else:
             old = best_name(meant.leaf)
             line = f" of line {origin.line}" if origin is not None else ""
@@ -80,7 +80,7 @@ class HiddenLeaf(Rule):
         ops = f"`{record.made.what}`" if record.made.what else "an op"
         return self.finding(
             f"`{variable}` is the result of {ops}, not a leaf: {which}, "
-            f"and its gradient cannot be read.",
+            "so that its gradient cannot be read.",
             fix=_hidden_fix(made, meant, variable),
             variable=variable,
             cause=made,
@@ -134,6 +134,10 @@ class HiddenLeaf(Rule):
             meant = meant_leaf(model, record)
             if meant is not None:
                 yield self._told(model, record, meant, name, place.line)
+
+
+def _short(source: str) -> str:
+    return source if len(source) <= 60 else source[:59] + "…"
 
 
 def _mentions(words: str, name: str) -> bool:

@@ -12,6 +12,8 @@ from leafmagic.findings.leaves import classify_read, made_at, scope_of, unfilled
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
 
+_OUT_OF_PLACE = frozenset({"add", "sub", "mul", "div", "addcmul", "addcdiv", "lerp"})
+
 
 @register
 class LeafRebound(Rule):
@@ -73,8 +75,11 @@ class LeafRebound(Rule):
             now = f"is a non-leaf: the next backward will not fill `{variable}.grad`"
         else:
             now = "does not require grad: it will not be trained any more"
+        what = "This line makes a new tensor"
+        if made is not None and made.kind == "Call" and made.attribute in _OUT_OF_PLACE:
+            what = f"`{made.attribute}` makes a new tensor (`{made.attribute}_` writes in place)"
         return self.finding(
-            f"This line makes a new tensor; `{variable}` no longer names the leaf. It {now}.",
+            f"{what}; `{variable}` no longer names the leaf. It {now}.",
             fix="" if made is None else fixes.in_place_update(made, variable, new.grad_enabled),
             variable=variable,
             cause=made,

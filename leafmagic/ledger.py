@@ -1,0 +1,290 @@
+"""Numbers for tensors and nodes, so that nothing has to be held.
+
+A tensor is known by a weak reference. A node cannot be referenced weakly and its
+``id()`` is used again, but its metadata lives exactly as long as it does: a number put
+there is a sound key.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from leafmagic.autograd import KNOWN_TYPES, grad_fn_of
+from leafmagic.events import NodeSeen, TensorSeen
+from leafmagic.log import Repeat
+
+MARK = "leafmagic"
+"""Key in ``node.metadata``."""
+
+_RECENT = 20_000
+_tuple = tuple.__new__
+"""Makes a NamedTuple in half the time of its own constructor; for the hot path only."""
+
+_tids = itertools.count(1)
+_nids = itertools.count(1)
+_epochs = itertools.count(1)
+REFS: dict[int, TensorRef] = {}
+"""By ``id()``: the reference, and with it the number, of every tensor that was seen."""
+
+
+class TensorRef(weakref.ref[Tensor]):
+    """A weak reference that knows its tensor's number."""
+
+    __slots__ = ("epoch", "repeat", "tid")
+    tid: int
+    epoch: int
+    repeat: Any
+    """What made it the same way in the step before; None where nothing did."""
+
+
+class Mark:
+    """What is put into a node's metadata; it dies with the node."""
+
+    __slots__ = ("__weakref__", "epoch", "nid")
+
+    def __init__(self, epoch: int, nid: int) -> None:
+        self.epoch = epoch
+        self.nid = nid
+
+
+def _accumulate_grad_type() -> type:
+    with torch._C.DisableTorchFunction(), torch.enable_grad(), torch.inference_mode(False):
+        leaf = torch.empty((), requires_grad=True)
+        node: Any = leaf.view_as(leaf).grad_fn
+    return type(node.next_functions[0][0])
+
+
+ACCUMULATE_GRAD: Any = _accumulate_grad_type()
+
+
+def tid_of(tensor: Tensor) -> int:
+    """Return the number of a tensor that was seen, or -1."""
+    ref = REFS.get(id(tensor))
+    return ref.tid if ref is not None and ref() is tensor else -1
+
+
+class Ledger:
+    """Gives tensors and nodes their numbers, and collects those seen for the first time.
+
+    The numbers are the process's; what counts as seen is the ledger's own, so that
+    every trace gets a full description of what it meets.
+    """
+
+    __slots__ = ("_older", "_recent", "epoch", "new_nodes", "new_tensors")
+
+    def __init__(self) -> None:
+        self.epoch = next(_epochs)
+        self.new_tensors: list[TensorSeen] = []
+        self.new_nodes: list[NodeSeen] = []
+        self._recent: dict[int, tuple[int, str]] = {}
+        self._older: dict[int, tuple[int, str]] = {}
+
+    def tensor(self, tensor: Tensor) -> int:
+        """Return the tensor's number; describe it if this ledger had not met it."""
+        ref = REFS.get(id(tensor))
+        if ref is not None and ref() is tensor:
+            if ref.epoch != self.epoch:
+                ref.epoch = self.epoch
+                self._describe(tensor, ref.tid)
+            return ref.tid
+        ref = TensorRef(tensor)
+        ref.tid = tid = next(_tids)
+        ref.epoch, ref.repeat = self.epoch, None
+        REFS[id(tensor)] = ref
+        self._describe(tensor, tid)
+        return tid
+
+    def repeated(
+        self, tensor: Tensor, repeat: Repeat, *, watched: bool
+    ) -> tuple[int, int, int] | None:
+        """Give a number to an output of which all else is known.
+
+        Parameters
+        ----------
+        repeat : Repeat
+            What made it in the step before, with the name of the node to expect.
+        watched : bool
+            Whether it must be known when the node is gone.
+
+        Returns
+        -------
+        tuple of (tid, nid, base) or None
+            None if it is not what was expected: a tensor that was known, or with or
+            without a node where the last one was not.
+
+        Notes
+        -----
+        A node that is not watched is not marked, which would cost as much as all the rest, but
+        remembered by its sequence number. Those count per thread; that a node of
+        another thread has the same number and the same name is taken not to happen.
+        """
+        key, name = id(tensor), repeat.name
+        ref = REFS.get(key)
+        if ref is not None and ref() is tensor:
+            return None
+        node: Any = tensor.grad_fn
+        nid = -1
+        if node is None:
+            if name:
+                return None
+        else:
+            if not name:
+                return None
+            if watched:
+                nid = self._mark(node)
+                repeat.mark = weakref.ref(node.metadata[MARK])
+            else:
+                nid = next(_nids)
+                repeat.mark = alive
+                self._recent[node._sequence_nr()] = (nid, name)
+                if len(self._recent) > _RECENT:
+                    self._older, self._recent = self._recent, {}
+        ref = TensorRef(tensor)
+        ref.tid = tid = next(_tids)
+        ref.epoch, ref.repeat = self.epoch, repeat
+        repeat.ref = ref
+        REFS[key] = ref
+        base = tensor._base
+        return tid, nid, -1 if base is None else self.tensor(base)
+
+    def number_of(self, node: Any) -> int:
+        """Return the number of a node that this ledger met, else 0."""
+        mark: Mark | None = node.metadata.get(MARK)
+        if mark is not None and mark.epoch == self.epoch:
+            return mark.nid
+        sequence = node._sequence_nr()
+        known = self._recent.get(sequence) or self._older.get(sequence)
+        return known[0] if known is not None and known[1] == node.name() else 0
+
+    def redescribe(self, tensor: Tensor, tid: int) -> None:
+        """Describe a known tensor again, after an op changed what it is."""
+        self._describe(tensor, tid)
+
+    def _describe(self, tensor: Tensor, tid: int) -> None:
+        if type(tensor) not in KNOWN_TYPES:
+            with torch._C.DisableTorchFunction():
+                try:
+                    self._describe_facts(tensor, tid)
+                except Exception:
+                    # A subclass that cannot say what it is (an uninitialized parameter).
+                    self.new_tensors.append(
+                        TensorSeen(tid, (), "", "", False, True, 0, -1, 0, -1, False, 0, False)
+                    )
+            return
+        self._describe_facts(tensor, tid)
+
+    def _describe_facts(self, tensor: Tensor, tid: int) -> None:
+        node = grad_fn_of(tensor)
+        if node is None:
+            nid, output_nr, requires_grad, leaf = -1, 0, tensor.requires_grad, True
+        else:
+            nid, output_nr, requires_grad, leaf = self.node(node), tensor.output_nr, True, False
+        base = tensor._base
+        hooks: Any = tensor._backward_hooks
+        self.new_tensors.append(
+            _tuple(
+                TensorSeen,
+                (
+                    tid,
+                    tensor.shape,
+                    tensor.dtype,
+                    tensor.device,
+                    requires_grad,
+                    leaf,
+                    0 if tensor.is_inference() else tensor._version,
+                    nid,
+                    output_nr,
+                    -1 if base is None else self.tensor(base),
+                    type(tensor) is not Tensor and isinstance(tensor, torch.nn.Parameter),
+                    len(hooks) if hooks else 0,
+                    node is not None and tensor.retains_grad,
+                ),
+            )
+        )
+
+    def node(self, node: Any) -> int:
+        """Return the node's number; describe it and all that it leads to, once."""
+        number = self.number_of(node)
+        if number:
+            return number
+        first = self._mark(node)
+        stack: list[tuple[Any, int]] = [(node, first)]
+        while stack:
+            node, this = stack.pop()
+            edges: list[tuple[str, int, int]] = []
+            for child, output_nr in node.next_functions:
+                if child is None:
+                    continue
+                if type(child) is ACCUMULATE_GRAD:
+                    leaf = child.variable
+                    if leaf is not None:
+                        edges.append(("t", self.tensor(leaf), output_nr))
+                    continue
+                number = self.number_of(child)
+                if not number:
+                    number = self._mark(child)
+                    stack.append((child, number))
+                edges.append(("n", number, output_nr))
+            self.new_nodes.append(_tuple(NodeSeen, (this, node.name(), tuple(edges))))
+        return first
+
+    def _mark(self, node: Any) -> int:
+        metadata = node.metadata
+        mark: Mark | None = metadata.get(MARK)
+        nid = next(_nids) if mark is None else mark.nid
+        metadata[MARK] = Mark(self.epoch, nid)
+        return nid
+
+    def take(self) -> tuple[tuple[TensorSeen, ...], tuple[NodeSeen, ...]]:
+        """Hand over what was described since the last call."""
+        tensors, nodes = tuple(self.new_tensors), tuple(self.new_nodes)
+        if tensors:
+            self.new_tensors.clear()
+        if nodes:
+            self.new_nodes.clear()
+        return tensors, nodes
+
+    def knows(self, tensor: Tensor) -> bool:
+        """Tell whether this ledger met a tensor."""
+        ref = REFS.get(id(tensor))
+        return ref is not None and ref.epoch == self.epoch and ref() is tensor
+
+    def live(self) -> Iterator[tuple[int, Tensor]]:
+        """Yield the number and the tensor of all that this ledger met and that live."""
+        for ref in list(REFS.values()):
+            if ref.epoch == self.epoch:
+                tensor = ref()
+                if tensor is not None:
+                    yield ref.tid, tensor
+
+
+def forget_dead() -> int:
+    """Drop the numbers of tensors that are gone; return how many were dropped."""
+    dead = [key for key, ref in list(REFS.items()) if ref() is None]
+    for key in dead:
+        ref = REFS.get(key)
+        if ref is not None and ref() is None:
+            del REFS[key]
+    return len(dead)
+
+
+def alive() -> bool:
+    """Stand for a mark that was not set: the node may be alive."""
+    return True
+
+
+def gone() -> None:
+    """Stand for the mark of a node where there is none."""
+
+
+def mark_of(tensor: Tensor) -> Callable[[], Any]:
+    """Return what tells whether the node behind a tensor is gone."""
+    node = grad_fn_of(tensor)
+    mark = None if node is None else node.metadata.get(MARK)
+    return gone if mark is None else weakref.ref(mark)
