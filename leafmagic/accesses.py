@@ -36,8 +36,12 @@ class AccessRecorder:
 
     def look(self, tensor: Tensor, kind: int, name: str, site: int) -> tuple[Flags, bool]:
         """Return a tensor's flags, and whether the user's expression spells the access."""
-        leaf = tensor.is_leaf
-        flags = (leaf, tensor.requires_grad, not leaf and tensor.retains_grad)
+        try:
+            leaf = tensor.is_leaf
+            flags = (leaf, tensor.requires_grad, not leaf and tensor.retains_grad)
+        except RuntimeError:
+            # A view that torch forbids to look at: let torch say so.
+            flags = (False, True, False)
         return flags, kind != READ or self._is_spelt(site, name)
 
     def _is_spelt(self, site: int, name: str) -> bool:

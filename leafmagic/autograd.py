@@ -16,6 +16,7 @@ KNOWN_TYPES = frozenset({Tensor, torch.nn.Parameter})
 """Types that are read without a detour; subclasses may answer in ways of their own."""
 
 _PREVIEWED = 12
+_MOST_SEARCHED = 4_000
 
 
 def grad_fn_of(tensor: Tensor) -> Any:
@@ -25,8 +26,17 @@ def grad_fn_of(tensor: Tensor) -> Any:
     """
     try:
         return tensor.grad_fn
-    except RuntimeError:
+    except Exception:
+        # A subclass may raise anything.
         return None
+
+
+def is_leaf(tensor: Tensor) -> bool:
+    """Return ``is_leaf``; False where torch refuses to say."""
+    try:
+        return tensor.is_leaf
+    except RuntimeError:
+        return False
 
 
 def version_of(tensor: Tensor) -> int:
@@ -57,7 +67,11 @@ def flatten(args: Iterable[Any], into: list[Tensor]) -> list[Tensor]:
 
 def can_be_read(tensor: Tensor) -> bool:
     """Tell whether reading ``.grad`` is meaningful, so that torch does not warn."""
-    return tensor.is_leaf or tensor.retains_grad
+    try:
+        return tensor.is_leaf or tensor.retains_grad
+    except RuntimeError:
+        # A view that torch forbids to look at.
+        return False
 
 
 def grad_norms(tensors: list[Tensor]) -> list[float | None]:
@@ -131,7 +145,7 @@ def corrupted_saves(
     found: list[tuple[int, str, str]] = []
     seen: set[int] = set()
     stack = [root.grad_fn for root in roots if root.grad_fn is not None]
-    while stack:
+    while stack and len(seen) < _MOST_SEARCHED:
         node = stack.pop()
         nid = number_of(node) or -id(node)
         if nid in seen:

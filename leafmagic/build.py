@@ -241,7 +241,7 @@ def _op_node(model: Model, record: NodeRecord, named: TensorRecord | None) -> No
     return Node(
         id=record.id,
         kind="op",
-        name=record.seen.name,
+        name=record.seen.name or record.op,
         op=record.op or _SUFFIX.sub("", record.seen.name).lower(),
         state="op",
         shape=shape,

@@ -312,6 +312,9 @@ class Slots:
 
     def _link(self, node: NodeRecord) -> None:
         """Take a node's edges over as links to slots, which outlive a step."""
+        if not node.seen.name:
+            node.links = self._links_by_inputs(node.inputs)
+            return
         links = []
         for kind, number, output_nr in node.seen.edges:
             if kind == "t":

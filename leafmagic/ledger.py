@@ -15,14 +15,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from leafmagic.autograd import KNOWN_TYPES, grad_fn_of
+from leafmagic.autograd import KNOWN_TYPES, flatten, grad_fn_of, is_leaf
 from leafmagic.events import NodeSeen, TensorSeen
 from leafmagic.log import Repeat
 
 MARK = "leafmagic"
 """Key in ``node.metadata``."""
 
+DEEPEST = 4_000
+"""So many nodes in a row are looked at, and no more.
+
+Looking at a node gives it a Python object, and torch frees a row of such nodes
+recursively: from some ten thousand on the process dies (torch 2.13). Deeper nodes are
+known by the calls that made them.
+"""
+
 _RECENT = 20_000
+_PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device})
 _tuple = tuple.__new__
 """Makes a NamedTuple in half the time of its own constructor; for the hot path only."""
 
@@ -36,9 +45,11 @@ REFS: dict[int, TensorRef] = {}
 class TensorRef(weakref.ref[Tensor]):
     """A weak reference that knows its tensor's number."""
 
-    __slots__ = ("epoch", "repeat", "tid")
+    __slots__ = ("depth", "epoch", "repeat", "tid")
     tid: int
     epoch: int
+    depth: int
+    """How many nodes that were looked at lie behind it, in a row."""
     repeat: Any
     """What made it the same way in the step before; None where nothing did."""
 
@@ -76,10 +87,12 @@ class Ledger:
     every trace gets a full description of what it meets.
     """
 
-    __slots__ = ("_older", "_recent", "epoch", "new_nodes", "new_tensors")
+    __slots__ = ("_older", "_recent", "depth", "epoch", "new_nodes", "new_tensors")
 
     def __init__(self) -> None:
         self.epoch = next(_epochs)
+        self.depth = 0
+        """The depth that a tensor made now has."""
         self.new_tensors: list[TensorSeen] = []
         self.new_nodes: list[NodeSeen] = []
         self._recent: dict[int, tuple[int, str]] = {}
@@ -96,6 +109,7 @@ class Ledger:
         ref = TensorRef(tensor)
         ref.tid = tid = next(_tids)
         ref.epoch, ref.repeat = self.epoch, None
+        ref.depth = 0 if is_leaf(tensor) else self.depth
         REFS[id(tensor)] = ref
         self._describe(tensor, tid)
         return tid
@@ -124,6 +138,8 @@ class Ledger:
         remembered by its sequence number. Those count per thread; that a node of
         another thread has the same number and the same name is taken not to happen.
         """
+        if self.depth > DEEPEST:
+            return None
         key, name = id(tensor), repeat.name
         ref = REFS.get(key)
         if ref is not None and ref() is tensor:
@@ -148,6 +164,7 @@ class Ledger:
         ref = TensorRef(tensor)
         ref.tid = tid = next(_tids)
         ref.epoch, ref.repeat = self.epoch, repeat
+        ref.depth = self.depth if name else 0
         repeat.ref = ref
         REFS[key] = ref
         base = tensor._base
@@ -162,9 +179,43 @@ class Ledger:
         known = self._recent.get(sequence) or self._older.get(sequence)
         return known[0] if known is not None and known[1] == node.name() else 0
 
+    def is_deep(self, tensor: Tensor) -> bool:
+        """Tell whether the nodes behind a tensor must not be looked at."""
+        ref = REFS.get(id(tensor))
+        return self.depth > DEEPEST or (ref is not None and ref.depth > DEEPEST)
+
     def redescribe(self, tensor: Tensor, tid: int) -> None:
         """Describe a known tensor again, after an op changed what it is."""
         self._describe(tensor, tid)
+
+    def numbers(self, args: Any, kwargs: Any) -> tuple[int, ...]:
+        """Return the numbers of the tensors among arguments, and note how deep they lie."""
+        epoch, refs = self.epoch, REFS
+        numbers: list[int] = []
+        depth = 0
+        for arg in args:
+            kind = type(arg)
+            if kind in _PLAIN:
+                continue
+            if kind is Tensor or isinstance(arg, Tensor):
+                ref = refs.get(id(arg))
+                if ref is not None and ref.epoch == epoch and ref() is arg:
+                    numbers.append(ref.tid)
+                else:
+                    numbers.append(self.tensor(arg))
+                    ref = refs[id(arg)]
+                depth = max(depth, ref.depth)
+            elif isinstance(arg, list | tuple):
+                depth = max(depth, self._number_all(flatten((arg,), []), numbers))
+        if kwargs:
+            depth = max(depth, self._number_all(flatten(kwargs.values(), []), numbers))
+        self.depth = depth + 1
+        return tuple(numbers)
+
+    def _number_all(self, tensors: list[Tensor], numbers: list[int]) -> int:
+        """Append the numbers of tensors; return the greatest depth among them."""
+        numbers += map(self.tensor, tensors)
+        return max([REFS[id(tensor)].depth for tensor in tensors], default=0)
 
     def _describe(self, tensor: Tensor, tid: int) -> None:
         if type(tensor) not in KNOWN_TYPES:
@@ -180,11 +231,28 @@ class Ledger:
         self._describe_facts(tensor, tid)
 
     def _describe_facts(self, tensor: Tensor, tid: int) -> None:
+        if self.depth > DEEPEST and tensor.requires_grad and not is_leaf(tensor):
+            nid = next(_nids)
+            self.new_nodes.append(NodeSeen(nid, "", ()))
+            self._append(tensor, tid, nid, 0, requires_grad=True, leaf=False)
+            return
         node = grad_fn_of(tensor)
         if node is None:
             nid, output_nr, requires_grad, leaf = -1, 0, tensor.requires_grad, True
         else:
             nid, output_nr, requires_grad, leaf = self.node(node), tensor.output_nr, True, False
+        self._append(tensor, tid, nid, output_nr, requires_grad=requires_grad, leaf=leaf)
+
+    def _append(
+        self,
+        tensor: Tensor,
+        tid: int,
+        nid: int,
+        output_nr: int,
+        *,
+        requires_grad: bool,
+        leaf: bool,
+    ) -> None:
         base = tensor._base
         hooks: Any = tensor._backward_hooks
         self.new_tensors.append(
@@ -203,7 +271,7 @@ class Ledger:
                     -1 if base is None else self.tensor(base),
                     type(tensor) is not Tensor and isinstance(tensor, torch.nn.Parameter),
                     len(hooks) if hooks else 0,
-                    node is not None and tensor.retains_grad,
+                    not leaf and tensor.retains_grad,
                 ),
             )
         )
@@ -214,11 +282,11 @@ class Ledger:
         if number:
             return number
         first = self._mark(node)
-        stack: list[tuple[Any, int]] = [(node, first)]
+        stack: list[tuple[Any, int, int]] = [(node, first, 0)]
         while stack:
-            node, this = stack.pop()
+            node, this, depth = stack.pop()
             edges: list[tuple[str, int, int]] = []
-            for child, output_nr in node.next_functions:
+            for child, output_nr in node.next_functions if depth < DEEPEST else ():
                 if child is None:
                     continue
                 if type(child) is ACCUMULATE_GRAD:
@@ -229,7 +297,7 @@ class Ledger:
                 number = self.number_of(child)
                 if not number:
                     number = self._mark(child)
-                    stack.append((child, number))
+                    stack.append((child, number, depth + 1))
                 edges.append(("n", number, output_nr))
             self.new_nodes.append(_tuple(NodeSeen, (this, node.name(), tuple(edges))))
         return first
@@ -285,6 +353,9 @@ def gone() -> None:
 
 def mark_of(tensor: Tensor) -> Callable[[], Any]:
     """Return what tells whether the node behind a tensor is gone."""
+    ref = REFS.get(id(tensor))
+    if ref is not None and ref.depth > DEEPEST:
+        return alive
     node = grad_fn_of(tensor)
     mark = None if node is None else node.metadata.get(MARK)
     return gone if mark is None else weakref.ref(mark)

@@ -15,11 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from leafmagic.cell import CellSource, Statement, attribute_stores
+from leafmagic.cell import CellSource
 from leafmagic.events import AttributeStored, Bound, Event, Owned
 from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
 from leafmagic.sites import Sites
+from leafmagic.statements import Statement, attribute_stores
 
 _MOST_ITEMS = 64
 _MISSING = object()
@@ -271,10 +272,22 @@ def stray_attributes(
         if not difflib.get_close_matches(name, ["requires_grad"], cutoff=0.85):
             continue
         held = _resolve(owner, namespace.get(owner.split(".")[0].split("[")[0]))
+        if held is None:
+            held = _holder(name, namespace)
         if _is_stray(held, name):
             tid = tid_of(held) if isinstance(held, Tensor) else -1
             found.append(AttributeStored(ordinal(), owner, name, tid, line, cell.label))
     return found
+
+
+def _holder(name: str, namespace: Mapping[str, Any]) -> Any:
+    """Find a module or parameter of the namespace that has a stray attribute."""
+    for value in list(namespace.values()):
+        if isinstance(value, torch.nn.Module):
+            for held in [*value.modules(), *value.parameters()]:
+                if _is_stray(held, name):
+                    return held
+    return None
 
 
 def _is_stray(held: Any, name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leafmagic.cell import Place
+from leafmagic.cell import Place, is_module_word
 from leafmagic.events import OpCalled, Rebound
 from leafmagic.records import LONGEST_HISTORY, Name, OpSlot, TensorRecord
 
@@ -135,14 +135,19 @@ class NameBook:
             return
         for word, tid in zip(words, event.inputs, strict=True):
             record = self._tensors.get(tid)
-            if record is not None and not record.hint and _is_path(word):
-                record.hint = word
+            if record is None or not _is_path(word):
+                continue
+            record.hint = record.hint or word
+            outer = any(n.name == word and not n.scope and n.current for n in record.names)
+            if place.function != "<module>" and word.isidentifier() and not outer:
+                # An argument, or bound by something that is not seen.
+                self.bind(place.function, word, tid, None, place.label, event.ordinal)
 
 
 def _is_literal_or_module(word: str) -> bool:
-    if word in ("torch", "F", "nn", "functional", "np", "True", "False", "None"):
+    if is_module_word(word) or word in ("True", "False", "None"):
         return True
-    if word.startswith(("torch.", "nn.functional", "F.", "'", '"', "(", "[")):
+    if word.startswith(("'", '"', "(", "[")):
         return True
     try:
         float(word)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from leafmagic import functions
-from leafmagic.autograd import flatten, grad_fn_of, version_of
+from leafmagic.autograd import flatten, grad_fn_of, is_leaf, version_of
 from leafmagic.events import OpCalled, WriteAttempted, Written
 from leafmagic.ledger import REFS, Ledger, mark_of
 from leafmagic.log import EventLog, Repeat
@@ -171,7 +171,7 @@ class OpRecorder:
             and isinstance(result, Tensor)
             and not self.ledger.new_tensors
             and not torch.is_grad_enabled()
-            and grad_fn_of(result) is None
+            and is_leaf(result)
         )
 
     def _record_fully(
@@ -243,12 +243,17 @@ class OpRecorder:
     ) -> None:
         """Describe what an in-place op changed: a known tensor has a new grad_fn."""
         for tensor in made:
-            node = grad_fn_of(tensor)
+            node = None if self.ledger.is_deep(tensor) else grad_fn_of(tensor)
             if node is not None:
                 self.ledger.node(node)
         for tid, tensor in zip(tids, inputs, strict=True):
-            if tid in wrote and grad_fn_of(tensor) is not None:
-                self.ledger.redescribe(tensor, tid)
+            if tid not in wrote or not tensor.requires_grad:
+                continue
+            self.ledger.redescribe(tensor, tid)
+            base = tensor._base
+            if base is not None:
+                # Writing to a view gives its base a new history, too.
+                self.ledger.redescribe(base, self.ledger.tensor(base))
 
     def sink(self, site: int, direct: bool, name: str, tensor: Tensor) -> None:
         """Record, once per place, that a tensor was turned into something else."""

@@ -37,7 +37,7 @@ class PassRecorder:
             inputs = flatten([*args[1:2], kwargs.get("inputs")], [])
             asked = tuple([ledger.tensor(t) for t in inputs])
         for root in roots:
-            node = grad_fn_of(root)
+            node = None if ledger.is_deep(root) else grad_fn_of(root)
             if node is not None:
                 ledger.node(node)
         create = bool(kwargs.get("create_graph", False))

@@ -33,10 +33,9 @@ _pop_mode: Callable[[], TorchFunctionMode] = overrides._pop_mode
 _modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_mode_stack
 _stack_depth: Callable[[], int] = torch._C._len_torch_function_stack
 _HANDLE = overrides.handle_torch_function.__code__
-_TIMED_CALLS = 1000
+_TIMED = 1000
 """So many calls are timed each, later ones one in sixteen: the first ones differ much."""
 _EMPTY: dict[str, Any] = {}
-_PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device})
 
 
 class Recorder(TorchFunctionMode):
@@ -139,19 +138,16 @@ class Recorder(TorchFunctionMode):
         if types or _stack_depth():
             return self._op_quietly(func, op, care, args, kwargs, frame, call)
         self._calls += 1
-        timed = self._calls < _TIMED_CALLS or not self._calls & 15
-        started = time.perf_counter() if timed else 0.0
+        started = time.perf_counter() if self._calls < _TIMED or not self._calls & 15 else 0.0
         try:
-            site = self._numbers.get(key)
-            direct = True
-            if site is None or (
-                # A new statement, or the same one again: names may have been bound.
+            site, direct = self._numbers.get(key), True
+            if site is None or (  # a new statement, or the same again: names may be new
                 (statement := self._statements[site]) >= 0
                 and (statement != self._statement or site == self._site)
             ):
                 site, direct = self._arrive(frame)
             self._site = site
-            tids = self._number(args, kwargs)
+            tids = self.ledger.numbers(args, kwargs)
             before = None
             if care or (kwargs and "out" in kwargs):
                 before = self.ops.before(func, op, site, direct, args, kwargs, tids)
@@ -171,7 +167,7 @@ class Recorder(TorchFunctionMode):
             self._give_up(error)
         if started:
             spent = time.perf_counter() - resumed + paused - started
-            self.seconds += spent if self._calls < _TIMED_CALLS else 16 * spent
+            self.seconds += spent if self._calls < _TIMED else 16 * spent
         return result
 
     def _classify(self, func: Any) -> tuple[int, str, bool]:
@@ -196,7 +192,7 @@ class Recorder(TorchFunctionMode):
         try:
             with torch._C.DisableTorchFunction():
                 site, direct = self._arrive(frame)
-                tids = self._number(args, kwargs)
+                tids = self.ledger.numbers(args, kwargs)
                 before = None
                 if care or "out" in kwargs:
                     before = self.ops.before(func, op, site, direct, args, kwargs, tids)
@@ -210,26 +206,6 @@ class Recorder(TorchFunctionMode):
             raise
         self._safely(self.ops.record, site, direct, op, args, kwargs, tids, result, before)
         return result
-
-    def _number(self, args: Any, kwargs: Any) -> tuple[int, ...]:
-        """Return the numbers of the tensors among the arguments."""
-        epoch, refs = self.ledger.epoch, REFS
-        numbers: list[int] = []
-        for arg in args:
-            kind = type(arg)
-            if kind in _PLAIN:
-                continue
-            if kind is Tensor or isinstance(arg, Tensor):
-                ref = refs.get(id(arg))
-                if ref is not None and ref.epoch == epoch and ref() is arg:
-                    numbers.append(ref.tid)
-                else:
-                    numbers.append(self.ledger.tensor(arg))
-            elif isinstance(arg, list | tuple):
-                numbers += map(self.ledger.tensor, flatten((arg,), []))
-        if kwargs:
-            numbers += map(self.ledger.tensor, flatten(kwargs.values(), []))
-        return tuple(numbers)
 
     def _arrive(self, frame: FrameType | None) -> tuple[int, bool]:
         """Find the user's line; report the names that were bound before it."""

@@ -9,13 +9,12 @@ from types import CodeType, FrameType
 from leafmagic.cell import (
     CellSource,
     Place,
-    Statement,
     default_label,
     is_user_file,
     locate,
     source_of,
-    statements_of,
 )
+from leafmagic.statements import Statement, statements_of
 
 NOWHERE = 0
 LIBRARY, USER, THIN, OPTIMIZER = range(4)

@@ -150,6 +150,9 @@ class Tracer(Trace):
             our own frames are taken out of its traceback.
         """
         if not self.running:
+            # A stop in the midst of an op (in a hook) leaves the mode where torch had put
+            # it aside; the next one takes it away.
+            self._recorder.remove()
             return
         self.running = False
         self._recorder.remove()
@@ -281,8 +284,9 @@ class Tracer(Trace):
         # The id is enough: the error is alive as long as it is on its way to the user,
         # and keeping it would keep its frames.
         self._explained.add(id(error))
-        told = dict.fromkeys(f.explanation() for f in found if f.severity != "info")
-        for note in list(told)[-2:]:
+        told = {(f.kind, f.variable, f.line): f for f in found if f.severity != "info"}
+        for finding in list(told.values())[-2:]:
+            note = finding.explanation()
             if note not in getattr(error, "__notes__", []):
                 error.add_note(note)
 

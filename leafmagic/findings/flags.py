@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ _PROPERTIES = {
     "is_leaf": "is_leaf",
     "retains_grad": "retains_grad",
 }
-_DTYPE_REFUSED = "nly Tensors of floating point and complex dtype can require gradients"
+_DTYPE_REFUSED = re.compile(r"nly Tensors of floating point .*can require gradients")
 
 
 @register
@@ -57,7 +58,7 @@ class RequiresGradFlag(Rule):
             yield from self._no_op(event, model)
         elif event.text == "'bool' object is not callable":
             yield from self._called(event, model)
-        elif _DTYPE_REFUSED in event.text:
+        elif _DTYPE_REFUSED.search(event.text):
             yield from self._integers(event, model)
 
     def _stray(self, event: AttributeStored) -> Finding:
@@ -123,11 +124,14 @@ class RequiresGradFlag(Rule):
             fix = f"torch.nn.Parameter({variable}, requires_grad=False)"
             yield self._refused(message, fix, variable, place, place, record)
         elif record is not None:
-            variable = _spelt(place, record)
+            variable = place.targets[0] if place.targets else _spelt(place, record)
+            owner = place.owner or variable
             dtype = str(record.seen.dtype).removeprefix("torch.")
-            message = f"`{variable}` is {dtype}: only floating point and complex tensors can."
-            fix = f"{variable} = {variable}.float().requires_grad_()"
+            message = f"`{owner}` is {dtype}: only floating point and complex tensors can."
+            fix = f"{variable} = {fixes.chained(owner, 'float()')}.requires_grad_()"
             cause = made_at(model, record) or place
+            if cause.targets == (variable,) and not cause.unpacked and cause is not place:
+                fix = f"{variable} = {fixes.chained(cause.source, 'float()')}"
             yield self._refused(message, fix, variable, cause, place, record)
         else:
             variable = place.targets[0] if place.targets else place.source
@@ -155,6 +159,15 @@ class RequiresGradFlag(Rule):
             record=record,
             severity="error",
         )
+
+
+def _cut_behind(model: Model, record: TensorRecord) -> TensorRecord | None:
+    """Return the nearest tensor without grad that was computed from one with grad."""
+    for near in [record, *model.ancestors(record.tid)]:
+        inputs = (model.tensor(tid) for tid in near.inputs)
+        if not near.requires_grad and any(i is not None and i.requires_grad for i in inputs):
+            return near
+    return None
 
 
 def _at(finding: Finding, line: int | None, label: str) -> Finding:
@@ -268,12 +281,32 @@ class RetainGradMisuse(Rule):
                 )
                 return
 
+    def _after_cut(
+        self, model: Model, cut: TensorRecord, variable: str, place: Place, record: TensorRecord
+    ) -> Finding:
+        what = f"`{cut.made.what}` cut the graph here"
+        if not cut.grad_enabled and cut.made.what != "detach":
+            what = f"grad mode was off when `{cut.made.what}` ran here"
+        return self.finding(
+            f"`{variable}` does not require grad: {what}, so there is no gradient to keep.",
+            fix=f"retain what comes before it, or compute `{variable}` with its graph",
+            variable=variable,
+            cause=made_at(model, cut) or place,
+            symptom=place.line,
+            record=record,
+            severity="error",
+        )
+
     def _refused(self, event: Raised, model: Model) -> Iterator[Finding]:
         record = model.tensor(event.inputs[0]) if event.inputs else None
         place = model.place(event.site)
         if record is None or place is None:
             return
         variable = _spelt(place, record)
+        cut = _cut_behind(model, record)
+        if cut is not None:
+            yield self._after_cut(model, cut, variable, place, record)
+            return
         sources = [r for r in model.ancestors(record.tid) if not r.inputs]
         first = sources[0] if sources else record
         made = made_at(model, first) or place

@@ -108,21 +108,30 @@ def meant_leaf(model: Model, record: TensorRecord) -> Meant | None:
             break
         current = parents[0]
         if current.is_leaf:
-            return Meant(current, True, is_anonymous(current))
+            here = not current.seen.parameter or same_statement(model, current, record)
+            return Meant(current, True, here and is_anonymous(current))
     if record.seen.base >= 0 and record.made.site == 0:
         base = model.tensors.get(record.seen.base)
         if base is not None and base.is_leaf and base.requires_grad:
             return Meant(base, True, is_anonymous(base))
     converted = False
     for leaf in leaves_behind(model, record):
-        if is_anonymous(leaf) and same_statement(model, leaf, record):
+        here = same_statement(model, leaf, record) or _parameter_here(model, leaf, record)
+        if is_anonymous(leaf) and here:
             return Meant(leaf, converted, True)
     return None
 
 
+def _parameter_here(model: Model, leaf: TensorRecord, record: TensorRecord) -> bool:
+    """Tell whether a leaf is the parameter that a line makes; torch does not show that."""
+    place = model.place(record.made.site)
+    made = leaf.seen.parameter and leaf.made.site == 0
+    return made and place is not None and "Parameter(" in place.text
+
+
 def is_anonymous(record: TensorRecord) -> bool:
     """Tell whether no variable and no module ever held a tensor."""
-    return not record.names and not record.path and not record.seen.parameter
+    return not record.names and not record.path
 
 
 def is_lost(record: TensorRecord) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from leafmagic.cell import Place
+from leafmagic.cell import Place, is_module_word
 from leafmagic.events import Raised, WriteAttempted
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
@@ -148,9 +148,9 @@ def _written_name(
         if place.kind == "AugAssign" and place.operands:
             return place.operands[0]
         if place.kind in ("Call", "Subscript", "Delete") and place.operands:
-            word = place.owner or place.operands[0]
-            if word and not word.startswith("torch"):
-                return word
+            words = [word for word in place.operands if not is_module_word(word)]
+            if words:
+                return words[0]
     known = best_name(leaf)
     if known:
         return known
@@ -257,12 +257,32 @@ def changed_since(
 def _operands_of(model: Model, node: NodeRecord) -> list[TensorRecord]:
     tids = [*node.inputs, *node.outputs]
     if not tids:
-        # A node inside a composite op: what that op was called with.
+        # A node inside a composite op: what that op was called with. Or one that was
+        # made before the trace: what came out of it, and what its edges lead to.
         for other in model.nodes.values():
-            if other.made.ordinal == node.made.ordinal and other.inputs:
+            if other.made.site and other.made.ordinal == node.made.ordinal and other.inputs:
                 tids = [*other.inputs, *other.outputs]
                 break
+        if not tids:
+            near = {node.nid, *(link.to.nid for link in node.links)}
+            tids = [
+                r.tid
+                for r in model.tensors.values()
+                if r.nid >= 0 and (r.nid in near or (r.writes and _leads_to(model, r, node)))
+            ]
+            tids += [link.to.tid for link in node.links if isinstance(link.to, TensorRecord)]
     return [record for record in map(model.tensor, tids) if record is not None]
+
+
+def _leads_to(model: Model, record: TensorRecord, node: NodeRecord) -> bool:
+    """Tell whether the first of the nodes behind a written tensor is a given one."""
+    current = model.nodes.get(record.nid)
+    for _ in range(len(record.writes) + 1):
+        if current is None or current is node:
+            return current is node
+        first = current.links[0].to if current.links else None
+        current = None if first is None else model.nodes.get(first.nid)
+    return False
 
 
 def _shape_in(text: str) -> tuple[int, ...] | None:

@@ -181,7 +181,9 @@ def main() -> int:
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
     print(f"torch {torch.__version__}, one thread, medians over {rounds} rounds")
-    print(f"{'':18}{'plain ms':>10}{'no-op':>8}{'traced':>8}{'anomaly':>9}{'limit':>7}{'1st step ms':>12}")
+    print(
+        f"{'':18}{'plain ms':>10}{'no-op':>8}{'traced':>8}{'anomaly':>9}{'limit':>7}{'1st step ms':>12}"
+    )
     good = True
     for name, (make, steps, limit) in CASES.items():
         found = measure(make, steps, rounds)

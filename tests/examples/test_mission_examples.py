@@ -159,7 +159,10 @@ def test_2_an_op_behind_requires_grad_hides_the_leaf(traced: Traced) -> None:
     for finding in ran.findings:
         assert finding.cell == "Cell In[2]"
         assert f"`{finding.variable}` is the result of `reshape`, not a leaf" in finding.message
-        assert "the leaf is what `torch.arange(10, dtype=torch.float32, requires_grad=True)` makes" in finding.message
+        assert (
+            "the leaf is what `torch.arange(10, dtype=torch.float32, requires_grad=True)` makes"
+            in finding.message
+        )
     # The leaves that were meant: nameless, with the gradient, drawn at their own line.
     hidden = [n for n in ran.nodes if n.state == "leaf"]
     assert [(n.name, n.line, n.shape) for n in hidden] == [("", 2, (10,)), ("", 3, (10,))]

@@ -1,0 +1,99 @@
+"""The statements of a cell, and the names they bind."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import lru_cache
+
+_LONGEST_SOURCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A simple statement, or the head of a compound one, and the names it binds."""
+
+    line: int
+    end_line: int
+    names: tuple[str, ...]
+    value: str = ""
+    """The right-hand side, where one name is bound to it."""
+
+
+@lru_cache(maxsize=64)
+def statements_of(text: str) -> tuple[Statement, ...]:
+    """List the statements at the top of a cell, loop bodies included, in order.
+
+    Functions and classes are opaque: their bodies run in frames of their own.
+    A text that does not parse (it holds magics) has no statements.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ()
+    found: list[Statement] = []
+    stack: list[ast.stmt] = list(reversed(tree.body))
+    while stack:
+        statement = stack.pop()
+        bodies: list[ast.stmt] = []
+        if not isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for field in ("body", "orelse", "finalbody"):
+                bodies.extend(getattr(statement, field, []))
+            for handler in getattr(statement, "handlers", []):
+                bodies.extend(handler.body)
+            for case in getattr(statement, "cases", []):
+                bodies.extend(case.body)
+        end = bodies[0].lineno - 1 if bodies else statement.end_lineno or statement.lineno
+        names = _bound_names(statement, bodies)
+        value = _value_of(statement, text)
+        found.append(Statement(statement.lineno, max(end, statement.lineno), names, value))
+        stack.extend(reversed(bodies))
+    found.sort(key=lambda s: s.line)
+    return tuple(found)
+
+
+def _value_of(statement: ast.stmt, text: str) -> str:
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return ""
+    if not isinstance(statement.targets[0], ast.Name):
+        return ""
+    return (ast.get_source_segment(text, statement.value) or "")[:_LONGEST_SOURCE]
+
+
+def _bound_names(statement: ast.stmt, bodies: list[ast.stmt]) -> tuple[str, ...]:
+    inner = {id(body) for body in bodies}
+    names: dict[str, None] = {}
+    stack: list[ast.AST] = [statement]
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return (statement.name,)
+    while stack:
+        node = stack.pop()
+        if id(node) in inner or isinstance(node, ast.Lambda):
+            continue
+        if isinstance(node, ast.comprehension):
+            # Its target is its own; only a walrus leaks out of it.
+            stack.extend([node.iter, *node.ifs])
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
+            names.setdefault(node.id)
+        stack.extend(ast.iter_child_nodes(node))
+    return tuple(names)
+
+
+def attribute_stores(text: str) -> list[tuple[str, str, int]]:
+    """List the assignments to attributes in a text.
+
+    Returns
+    -------
+    list of (owner, attribute, line)
+        ``("net[1]", "requires_grad", 3)`` for ``net[1].requires_grad = False``.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return []
+    return [
+        (ast.get_source_segment(text, node.value) or "", node.attr, node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    ]
