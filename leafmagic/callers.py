@@ -27,22 +27,17 @@ class Callers:
 
     def __init__(self) -> None:
         self.known: dict[tuple[int, int], Caller] = {}
+        """By the ``id`` of the code and the instruction in it."""
         self._codes: list[CodeType] = []
 
-    def of(self, frame: FrameType, key: tuple[int, int]) -> Caller:
-        """Return a caller for the place at which a frame is.
-
-        Parameters
-        ----------
-        frame : FrameType
-        key : tuple of (int, int)
-            The ``id`` of the code and the instruction that called, to know it again by.
-        """
+    def of(self, frame: FrameType) -> Caller:
+        """Return the caller for the place at which a frame is."""
         code = frame.f_code
-        here = _CODE.replace(co_filename=code.co_filename, co_firstlineno=frame.f_lineno or 1)
-        caller = FunctionType(here, frame.f_globals, NAME)
-        if (id(code), frame.f_lasti) == key:
-            # The code is kept, or its id could be used again.
+        key = (id(code), frame.f_lasti)
+        caller = self.known.get(key)
+        if caller is None:
+            # Kept, or its id could be used again.
             self._codes.append(code)
-            self.known[key] = caller
+            here = _CODE.replace(co_filename=code.co_filename, co_firstlineno=frame.f_lineno or 1)
+            caller = self.known[key] = FunctionType(here, frame.f_globals, NAME)
         return caller

@@ -114,9 +114,7 @@ class Ledger:
         self._describe(tensor, tid)
         return tid
 
-    def repeated(
-        self, tensor: Tensor, repeat: Repeat, *, watched: bool
-    ) -> tuple[int, int, int] | None:
+    def repeated(self, tensor: Any, repeat: Repeat, watched: bool) -> tuple[int, int, int] | None:
         """Give a number to an output of which all else is known.
 
         Parameters
@@ -138,7 +136,7 @@ class Ledger:
         remembered by its sequence number. Those count per thread; that a node of
         another thread has the same number and the same name is taken not to happen.
         """
-        if self.depth > DEEPEST:
+        if self.depth > DEEPEST or not isinstance(tensor, Tensor):
             return None
         key, name = id(tensor), repeat.name
         ref = REFS.get(key)

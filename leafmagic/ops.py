@@ -47,6 +47,8 @@ class Turns:
         """
         if self.step != step:
             self.step, self.turn = step, 0
+        if self.turn < len(self.plain):
+            return self.turn
         for turn in (self.turn - 1, self.turn - 2):
             if turn >= 0:
                 last = self.plain[turn]
@@ -127,41 +129,41 @@ class OpRecorder:
         before: tuple[int, ...] | list[int] | None,
     ) -> None:
         """Record an op that returned."""
+        if before is not None and isinstance(before, list):
+            before = _written(tids, flatten((*args, *kwargs.values()), []), before) or None
         turns = self._turns
-        while site >= len(turns):
-            turns.append({})
+        if site >= len(turns):
+            turns.extend({} for _ in range(site - len(turns) + 1))
         known = turns[site].get(op)
         if known is None:
             known = turns[site][op] = Turns()
-        turn = known.next_turn(self.step)
-        if turn < len(known.plain) and before is None and isinstance(result, Tensor):
-            plain = known.plain[turn]
+        step, turn, plain = self.step, known.turn, known.plain
+        if known.step != step or turn >= len(plain):
+            turn = known.next_turn(step)
+        if before is None and turn < len(plain) and (last := plain[turn]) is not None:
             again = turn < known.turn
-            numbers = None
-            if plain is not None:
-                numbers = self.ledger.repeated(result, plain, watched=again)
-            if plain is not None and numbers is not None:
+            numbers = self.ledger.repeated(result, last, again)
+            if numbers is not None:
                 if not again:
                     known.turn = turn + 1
                 log = self.log
-                log.ordinal += 1
-                log.repeat(
-                    plain, (log.ordinal, site, op, direct, tids, turn, *numbers, result.shape)
-                )
+                log.ordinal = ordinal = log.ordinal + 1
+                event = (ordinal, site, op, direct, tids, turn, *numbers, result.shape)
+                log.repeat(last, event)
                 if self.on_output is not None:
                     self.on_output(site, direct, flatten(args, []), [result])
                 return
         inputs = flatten((*args, *kwargs.values()), [])
-        wrote = _written(tids, inputs, before) if isinstance(before, list) else before or ()
+        wrote: tuple[int, ...] = before or ()
         if wrote and self._is_update(wrote, result):
-            event = Written(self.log.next_ordinal(), site, op, wrote[0])
-            self.log.replace((Written, site, op, wrote[0]), event)
+            written = Written(self.log.next_ordinal(), site, op, wrote[0])
+            self.log.replace((Written, site, op, wrote[0]), written)
             return
         made = self._record_fully(site, direct, op, inputs, tids, result, wrote, turn)
         if made is not None:
-            if turn == len(known.plain):
-                known.plain.append(None)
-            known.plain[turn] = made[0]
+            if turn == len(plain):
+                plain.append(None)
+            plain[turn] = made[0]
             known.turn = max(known.turn, turn + 1)
 
     def _is_update(self, wrote: tuple[int, ...], result: Any) -> bool:

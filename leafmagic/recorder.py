@@ -21,7 +21,7 @@ from leafmagic.accesses import AccessRecorder, run_access
 from leafmagic.autograd import flatten
 from leafmagic.callers import Caller, Callers
 from leafmagic.events import Raised, Written
-from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK
+from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK, WRITE
 from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
 from leafmagic.ops import OpRecorder
@@ -109,29 +109,27 @@ class Recorder(TorchFunctionMode):
         for mode in reversed(above):
             _push_mode(mode)
 
-    def __torch_function__(  # noqa: C901, PLR0912 - the hot path: calls would cost too much
+    def __torch_function__(  # noqa: C901 - the hot path: calls would cost too much
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         """Run a torch function, and record it."""
         __tracebackhide__ = True
-        if kwargs is None:
-            kwargs = _EMPTY
+        kwargs = kwargs or _EMPTY
         if torch.compiler.is_compiling() or self.off:
             return func(*args, **kwargs)
-        known = self._kinds.get(func)
-        if known is None:
-            known = self._classify(func)
-        kind, op, care = known
+        kind, op, care = self._kinds.get(func) or self._classify(func)
         if kind == IGNORE:
             return func(*args, **kwargs)
         frame = sys._getframe(1)
         code = frame.f_code
         key = (id(code), frame.f_lasti)
-        call = self._known_callers.get(key) or self.callers.of(_origin(frame), key)
+        call = self._known_callers.get(key) or self.callers.of(_origin(frame))
         judged = self._codes.get(id(code))
         whose = judged[1] if judged is not None else self.sites.whose(code)
+        if whose != USER and kind in (READ, WRITE):  # libraries do so all the time
+            return call(func, args, kwargs)
         if kind != OP:
-            return self._other(func, kind, op, args, kwargs, frame, whose, call)
+            return self._other(func, kind, op, args, kwargs, frame, call)
         if whose == OPTIMIZER:
             return self._update(func, op, care, args, kwargs, frame, call)
         self._burst = 0
@@ -255,15 +253,12 @@ class Recorder(TorchFunctionMode):
         args: Any,
         kwargs: Any,
         frame: Any,
-        whose: int,
         call: Caller,
     ) -> Any:
         """Run what is no op."""
         __tracebackhide__ = True
         if kind == GRAD_MODE:
             self._burst = 0
-        if kind == GRAD_MODE or (kind == READ and whose != USER):
-            # Libraries look at .grad all the time: that is nobody's mistake.
             return call(func, args, kwargs)
         try:
             place = self._arrive(frame)
