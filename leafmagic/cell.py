@@ -19,6 +19,8 @@ from typing import Any
 
 from executing import Source
 
+from leafmagic.statements import lines_of, segment
+
 _OWN = str(Path(__file__).parent) + os.sep
 _INSTALLED = tuple(
     {
@@ -160,7 +162,7 @@ def locate(code: CodeType, lasti: int, label: Callable[[str], str] = default_lab
     if node is None:
         here = _line_of(text, line)
         return Place(*where, line, span[2] or line, statement=here.strip(), text=here)
-    source = ast.get_source_segment(text, node) or ""
+    source = segment(text, node)
     return Place(
         *where,
         line=getattr(node, "lineno", line),
@@ -218,7 +220,7 @@ def _node_at(code: CodeType, lasti: int, line: int, span: Span) -> tuple[ast.AST
 
 
 def _line_of(text: str, line: int) -> str:
-    lines = text.splitlines()
+    lines = lines_of(text)
     return lines[line - 1] if 0 < line <= len(lines) else ""
 
 
@@ -228,7 +230,7 @@ def _column(text: str, node: ast.AST, line_key: str, column_key: str) -> int | N
     column: int | None = getattr(node, column_key, None)
     if line is None or column is None:
         return None
-    lines = text.splitlines()
+    lines = lines_of(text)
     if not 0 < line <= len(lines):
         return column
     return len(lines[line - 1].encode()[:column].decode(errors="ignore"))
@@ -251,7 +253,7 @@ def _relations(node: ast.AST, text: str) -> dict[str, Any]:
     """Return the fields of a `Place` that say how the expression is used."""
 
     def words(part: ast.AST) -> str:
-        return ast.get_source_segment(text, part) or ""
+        return segment(text, part)
 
     targets, unpacked = _targets(node, words)
     called = node.func if isinstance(node, ast.Call) else node

@@ -9,6 +9,32 @@ from functools import lru_cache
 _LONGEST_SOURCE = 200
 
 
+@lru_cache(maxsize=64)
+def lines_of(text: str) -> tuple[str, ...]:
+    """Split a text as Python counts its lines."""
+    return tuple(text.replace("\r\n", "\n").split("\n"))
+
+
+def segment(text: str, node: ast.AST) -> str:
+    """Return the source of a node; empty where it has none.
+
+    `ast.get_source_segment` splits the whole text each time, in Python.
+    """
+    first: int | None = getattr(node, "lineno", None)
+    last: int | None = getattr(node, "end_lineno", None)
+    lines = lines_of(text)
+    if first is None or last is None or not 0 < first <= last <= len(lines):
+        return ""
+    start: int = getattr(node, "col_offset", 0)
+    end: int = getattr(node, "end_col_offset", 0)
+    if first == last:
+        return lines[first - 1].encode()[start:end].decode(errors="ignore")
+    parts = [lines[first - 1].encode()[start:].decode(errors="ignore")]
+    parts += lines[first : last - 1]
+    parts.append(lines[last - 1].encode()[:end].decode(errors="ignore"))
+    return "\n".join(parts)
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A simple statement, or the head of a compound one, and the names it binds."""
@@ -57,7 +83,7 @@ def _value_of(statement: ast.stmt, text: str) -> str:
         return ""
     if not isinstance(statement.targets[0], ast.Name):
         return ""
-    return (ast.get_source_segment(text, statement.value) or "")[:_LONGEST_SOURCE]
+    return segment(text, statement.value)[:_LONGEST_SOURCE]
 
 
 def _bound_names(statement: ast.stmt, bodies: list[ast.stmt]) -> tuple[str, ...]:
@@ -93,7 +119,7 @@ def attribute_stores(text: str) -> list[tuple[str, str, int]]:
     except (SyntaxError, ValueError):
         return []
     return [
-        (ast.get_source_segment(text, node.value) or "", node.attr, node.lineno)
+        (segment(text, node.value), node.attr, node.lineno)
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     ]

@@ -22,9 +22,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "events": (),
     "functions": (),
     "graph": (),
-    "cell": (),
-    # Where torch is watched.
     "statements": (),
+    "cell": ("statements",),
+    # Where torch is watched.
     "sites": ("cell", "statements"),
     "log": ("events",),
     "autograd": (),
