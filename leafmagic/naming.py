@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from leafmagic.cell import Place, is_module_word
 from leafmagic.events import OpCalled, Rebound
 from leafmagic.records import LONGEST_HISTORY, Name, OpSlot, TensorRecord
@@ -144,6 +146,7 @@ class NameBook:
                 self.bind(place.function, word, tid, None, place.label, event.ordinal)
 
 
+@lru_cache(maxsize=1024)
 def _is_literal_or_module(word: str) -> bool:
     if is_module_word(word) or word in ("True", "False", "None"):
         return True
@@ -156,5 +159,6 @@ def _is_literal_or_module(word: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=1024)
 def _is_path(word: str) -> bool:
     return all(part.isidentifier() for part in word.replace("]", "").replace("[", ".i").split("."))

@@ -106,20 +106,21 @@ def _bound_names(statement: ast.stmt, bodies: list[ast.stmt]) -> tuple[str, ...]
     return tuple(names)
 
 
-def attribute_stores(text: str) -> list[tuple[str, str, int]]:
+@lru_cache(maxsize=64)
+def attribute_stores(text: str) -> tuple[tuple[str, str, int], ...]:
     """List the assignments to attributes in a text.
 
     Returns
     -------
-    list of (owner, attribute, line)
+    tuple of (owner, attribute, line)
         ``("net[1]", "requires_grad", 3)`` for ``net[1].requires_grad = False``.
     """
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
-        return []
-    return [
+        return ()
+    return tuple(
         (segment(text, node.value), node.attr, node.lineno)
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    ]
+    )

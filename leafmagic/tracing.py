@@ -208,7 +208,7 @@ class Tracer(Trace):
     def _settled(self, error: BaseException | None) -> None:
         """Look again after a backward pass; explain an error at once."""
         if error is not None:
-            self._annotate(error, self.drain())
+            self._annotate(error)
             return
         now = time.perf_counter()
         due = now - self._refreshed > max(_REFRESH_S, _SHARE * self._refresh_cost)
@@ -278,9 +278,12 @@ class Tracer(Trace):
                 True,
             )
         )
-        self._annotate(error, self.drain())
+        self._annotate(error)
 
-    def _annotate(self, error: BaseException, found: list[Finding]) -> None:
+    def _annotate(self, error: BaseException) -> None:
+        """Add what the rules made of the error just recorded, whichever thread asked them."""
+        self.drain()
+        found = self._rules.raised
         # The id is enough: the error is alive as long as it is on its way to the user,
         # and keeping it would keep its frames.
         self._explained.add(id(error))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from leafmagic.cell import Place
-from leafmagic.events import Event, OpCalled
+from leafmagic.events import Event, OpCalled, Raised
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
 
@@ -188,6 +188,8 @@ class Findings:
     def __init__(self, model: Model, ignore: Iterable[str] = ()) -> None:
         self.model = model
         self._found: dict[tuple[Any, ...], Finding] = {}
+        self.raised: list[Finding] = []
+        """What the newest error was found to come from."""
         self.failures: dict[str, str] = {}
         """By code what went wrong in a rule."""
         self._by_event: dict[type, list[Rule]] = {}
@@ -207,6 +209,8 @@ class Findings:
             rules = self._by_op.get(event.op)
         else:
             rules = self._by_event.get(type(event))
+        if isinstance(event, Raised):
+            self.raised = []
         if not rules and not self.model.rebound:
             return []
         found: list[Finding] = []
@@ -218,6 +222,8 @@ class Findings:
                 self.failures.setdefault(rule.code, f"{type(error).__name__}: {error}")
         while self.model.rebound:
             found += self.feed(self.model.rebound.pop())
+        if isinstance(event, Raised):
+            self.raised = found
         return found
 
     def _count(self, finding: Finding) -> Finding:
