@@ -103,6 +103,43 @@ def test_the_graph_is_there_while_the_cell_is_busy(lab: Any) -> None:
     assert lab.errors == []
 
 
+FLASHING = """%%autograd
+w = torch.ones(3, requires_grad=True)
+loss = (w * 2).sum()
+time.sleep(1.5)
+loss.backward()
+time.sleep(2)
+"""
+
+WATCH_FLASHES = """() => {
+  window.flashes = [];
+  const look = () => {
+    const box = document.querySelector(".lm-flash .lm-box");
+    if (box) {
+      const pixel = document.createElement("canvas").getContext("2d");
+      pixel.fillStyle = getComputedStyle(box).fill;
+      pixel.fillRect(0, 0, 1, 1);
+      window.flashes.push([...pixel.getImageData(0, 0, 1, 1).data].slice(0, 3));
+    }
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+def test_a_leaf_that_gets_its_gradient_flashes_amber_once(lab: Any) -> None:
+    page = lab.open_notebook([LOAD, FLASHING])
+    page.evaluate(WATCH_FLASHES)
+    lab.run_all()
+    lab.widget().locator(".lm-flash").first.wait_for()
+    lab.wait_idle()
+    red, green, blue = page.evaluate("() => window.flashes[0]")
+    assert red > 200
+    assert 140 < green < 245  # neither red nor white
+    assert blue < green
+    assert lab.widget().locator(".lm-flash").count() == 0
+
+
 def test_what_the_reader_did_stays_while_it_grows(lab: Any) -> None:
     lab.open_notebook([LOAD, GROWING])
     lab.run_all()

@@ -264,6 +264,10 @@ function svgRenderer(stage) {
   const cam = s("g", {}, edgeLayer, nodeLayer);
   const svg = s("svg.svg", { "aria-hidden": "true" }, cam);
   stage.prepend(svg);
+  // A class left behind would flash again whenever the page restarts its animations.
+  svg.addEventListener("animationend", (e) => {
+    if (e.animationName === "lm-flash") e.target.closest(".lm-flash")?.classList.remove("lm-flash");
+  });
   const shown = new Map(), lines = new Map();
 
   function drawNode(b, f, fresh) {
