@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import contextvars
+import html
 import secrets
 import sys
 import threading
@@ -68,12 +69,32 @@ class Drawing:
 
     @classmethod
     def standard(cls) -> Drawing:
-        """Return leafmagic's own."""
-        from leafmagic.render.html import render_twin
-        from leafmagic.render.payload import build_payload
-        from leafmagic.render.text import render_text
+        """Return leafmagic's own; what they need is imported at their first use."""
+        return cls(_build, _twin, _text)
 
-        return cls(build_payload, render_twin, render_text)
+
+def _build(document: Payload) -> Payload:
+    from leafmagic.render.payload import build_payload
+
+    return build_payload(document)
+
+
+def _twin(payload: Payload, twin_id: str) -> str:
+    from leafmagic.render.html import render_twin
+
+    return render_twin(payload, twin_id)
+
+
+def _text(payload: Payload) -> str:
+    from leafmagic.render.text import render_text
+
+    return render_text(payload)
+
+
+def import_twin() -> None:
+    """Import what the static twin is drawn with; it takes longer than drawing it."""
+    import leafmagic.render.html
+    import leafmagic.render.text  # noqa: F401
 
 
 def _publish(bundle: Bundle, display_id: str, update: bool) -> None:
@@ -180,6 +201,7 @@ class LiveDisplay:
 
     def _loop(self) -> None:
         wait_s = INTERVAL_S / 2  # the first thing worth seeing comes soon
+        imported = self._mode != "widget"
         while not self._ended.wait(wait_s):
             begin = time.thread_time()
             well = self._try(self._update)
@@ -187,6 +209,9 @@ class LiveDisplay:
             self.cost_s += cost_s
             if not well:
                 return
+            if not imported and self._shown:
+                # Once in a kernel's life, and no work of this trace: not in its cost.
+                imported = self._try(import_twin)
             wait_s = max(INTERVAL_S, COST_FACTOR * cost_s)
 
     def _try(self, step: Callable[[], None]) -> bool:
@@ -236,14 +261,27 @@ class LiveDisplay:
             "text/plain": self._drawing.text(payload),
         }
 
+    def _place(self, payload: Payload) -> Bundle:
+        """Return what stands for the twin until the cell has ended."""
+        label = str(payload.get("cell", {}).get("label") or "the cell")
+        said = f"{label}: the graph is kept here when the cell has ended"
+        hide = _HIDE_DEAD_WIDGET.format(id=self.twin_id)
+        div = f'<div class="lm-twin lm-twin-{self.twin_id}">{html.escape(said)}</div>'
+        return {"text/html": hide + div, "text/plain": said}
+
     def _show(self) -> None:
-        """Put the widget and the twin on the screen."""
+        """Put the widget on the screen, and below it the twin or its place."""
         self._revision = self._source.revision
         payload = self._payload()
         self._shown = True
         if self._mode == "widget":
             self._try(lambda: self._show_widget(payload))  # without it, the picture is live
-        self._publish(self._bundle(payload), self.twin_id, False)
+        if self.widget is None or self._ended.is_set():
+            self._publish(self._bundle(payload), self.twin_id, False)
+        else:
+            # The twin is seen only where the widget is not. To draw it now would keep the
+            # cell waiting, but its place has to be taken before the cell prints anything.
+            self._publish(self._place(payload), self.twin_id, False)
 
     def _show_widget(self, payload: Payload) -> None:
         from leafmagic.render.widget import GraphWidget, compact

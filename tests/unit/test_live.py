@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -138,10 +140,52 @@ def test_it_is_on_the_screen_before_the_first_line_runs(stage: Any) -> None:
     (widget, _, first), (twin, twin_id, second) = one.screen.shown
     assert widget["widget"] is display.widget
     assert twin_id == display.twin_id == display.widget.twin_id
-    assert twin["text/plain"] == "0 nodes"
-    assert twin["text/html"].endswith(f"{twin_id}: 0 nodes")
+    assert f"lm-twin-{twin_id}" in twin["text/html"]
+    assert "when the cell has ended" in twin["text/plain"]
     assert not first
     assert not second
+
+
+def test_the_static_twin_is_drawn_at_the_end_only(stage: Any) -> None:
+    drawn = []
+
+    def twin(payload: dict[str, Any], twin_id: str) -> str:
+        drawn.append(names_of(payload))
+        return DRAWING.twin(payload, twin_id)
+
+    one = stage(drawing=Drawing(DRAWING.build, twin, DRAWING.text))
+    display = one.start()
+    one.source.add("a")
+    until(lambda: display.widget.messages)
+    assert drawn == []
+    display.close()
+    assert drawn == [["a"]]
+
+
+def test_what_is_on_the_screen_first_needs_few_modules() -> None:
+    program = """
+import sys
+from leafmagic.render.live import LiveDisplay
+
+class Source:
+    revision = 0
+    def document(self):
+        return dict(nodes=[], edges=[], findings=[], cell=dict(label="<a>"), status={})
+
+class Widget:
+    def __init__(self, **traits): pass
+    def bundle(self):
+        there.extend(m for m in sys.modules if m.startswith("leafmagic.render."))
+        return {}
+
+there, shown = [], []
+LiveDisplay(Source(), widget=Widget, publish=lambda *what: shown.append(what)).close()
+assert "leafmagic.render.payload" in there
+assert not {"leafmagic.render." + m for m in ("html", "svg", "text")} & set(there), there
+assert "&lt;a&gt;: " in shown[1][0]["text/html"]
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_changes_arrive_while_it_runs_and_the_whole_at_the_end(stage: Any) -> None:
