@@ -22,6 +22,7 @@ from leafmagic.celltext import describe_traced, describe_whole, label_of, lend_l
 from leafmagic.errors import StrictError
 from leafmagic.guard import TracebackHook, guarded, note
 from leafmagic.options import Options
+from leafmagic.screen import WarmUp
 
 if TYPE_CHECKING:
     from leafmagic.tracing import Tracer
@@ -65,12 +66,21 @@ class CellRunner:
     ----------
     shell : InteractiveShell
     always : callable
-        Returns the options of always-on mode, or None while it is off.
+        Returns the options of always-on mode and the name to bind, or None while it is off.
+    mode : callable
+        Returns the mode of a traced cell that does not say its own.
     """
 
-    def __init__(self, shell: Any, always: Callable[[], Options | None]) -> None:
+    def __init__(
+        self,
+        shell: Any,
+        always: Callable[[], tuple[Options, str] | None],
+        mode: Callable[[], str],
+    ) -> None:
         self.shell = shell
         self.always = always
+        self.mode = mode
+        self.warm_up = WarmUp(shell)
         self._threads = threading.local()
 
     @property
@@ -100,12 +110,13 @@ class CellRunner:
         execution = self.stack[-1]
         execution.info = info
         execution.number = self._number(info)
-        options = self.always()
-        if options is None or self.current is not None:
+        always = self.always()
+        if always is None or self.current is not None:
             return
+        options, into = always
         with guarded("beginning the trace"):
             source = describe_whole(self.shell, info, execution.number)
-            self._start(execution, options, source, automatic=True)
+            self._start(execution, options, source, into=into, automatic=True)
 
     def post_execute(self) -> None:
         """End a silent execution; the others end in `post_run_cell`."""
@@ -120,6 +131,9 @@ class CellRunner:
             return
         while len(self.stack) > index:
             self._end(self.stack.pop(), result if len(self.stack) == index else None)
+        if not self.stack:
+            with guarded("warming up"):
+                self.warm_up.start(self.mode())
 
     def _index(self, info: Any) -> int | None:
         stack = self.stack
@@ -144,6 +158,7 @@ class CellRunner:
         around = self.current
         if around is not None and around.automatic:
             self._discard(around)
+            into = into or (self.always() or (None, ""))[1]
         elif around is not None:
             if not around.warned:
                 note("this cell is inside a traced one already; the outer trace covers it")
@@ -197,6 +212,7 @@ class CellRunner:
         into: str = "",
         automatic: bool = False,
     ) -> None:
+        self.warm_up.wait()
         from leafmagic.tracing import Tracer
 
         label = partial(label_of, self.shell)

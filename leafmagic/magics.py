@@ -68,8 +68,8 @@ class LeafMagic(Magics):
     def __init__(self, shell: Any) -> None:
         super().__init__(shell)
         self.name = "autograd"
-        self.always_on: Options | None = None
-        self.runner = CellRunner(shell, lambda: self.always_on)
+        self.always_on: tuple[Options, str] | None = None
+        self.runner = CellRunner(shell, lambda: self.always_on, lambda: self.mode)
 
     def take_name(self, name: str) -> None:
         """Offer the magics under another name; only before they are registered."""
@@ -212,7 +212,7 @@ class LeafMagic(Magics):
         print(text)  # noqa: T201
 
     def _on(self, words: list[str]) -> None:
-        self.always_on, _ = self.read(words)
+        self.always_on = self.read(words)
         self._say(f"leafmagic: every cell is traced from the next one on; %{self.name} off ends it")
 
     def _off(self) -> None:
@@ -223,8 +223,9 @@ class LeafMagic(Magics):
     def _status(self) -> None:
         import leafmagic
 
-        options = self.always_on
-        self._say(f"every cell: {f'traced, {options}' if options else 'not traced'}")
+        options, into = self.always_on or (None, "")
+        bound = f", bound to {into}" if into else ""
+        self._say(f"every cell: {f'traced, {options}{bound}' if options else 'not traced'}")
         last = leafmagic.last()
         if last is None:
             self._say("last trace: none yet")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import secrets
 import shutil
 import sys
+import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from leafmagic.guard import note
@@ -91,6 +94,49 @@ def resolve_mode(mode: str, shell: Any) -> tuple[str, str]:
     except ImportError as error:
         return "html", f"no live widget here ({error}); showing a static picture instead"
     return "widget", ""
+
+
+_FIRST_USE = (
+    "leafmagic.tracing",
+    "leafmagic.render.live",
+    "leafmagic.render.widget",
+    "leafmagic.render.payload",
+    "leafmagic.render.html",
+    "leafmagic.render.text",
+)
+"""What the first traced cell of a kernel needs, in the order it needs it."""
+
+
+class WarmUp:
+    """Imports in the background what the first traced cell would wait for, once.
+
+    Only between the reader's cells, only once they use torch, and never torch itself.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.thread: threading.Thread | None = None
+
+    def start(self, mode: str) -> None:
+        """Begin, where it is of use; a second time changes nothing."""
+        if self.thread is not None or "torch" not in sys.modules or not in_kernel(self.shell):
+            return
+        if mode in ("auto", "widget"):
+            name = "leafmagic-warm-up"
+            self.thread = threading.Thread(target=_import_all, name=name, daemon=True)
+            self.thread.start()
+
+    def wait(self) -> None:
+        """Wait for the end: two threads that import the same only get in each other's way."""
+        if self.thread is not None:
+            self.thread.join()
+
+
+def _import_all() -> None:
+    for name in _FIRST_USE:
+        # Who needs it will say what is wrong with it.
+        with suppress(Exception):
+            importlib.import_module(name)
 
 
 def open_screen(trace: Trace, mode: str, shell: Any, *, quiet: bool = False) -> Screen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import threading
 from typing import Any
 
 import pytest
@@ -52,6 +53,25 @@ def test_reload_does_not_pile_up(ip: Any, run_cell: Any, fake_trace: Any, turns:
     assert {name: len(found) for name, found in shell_state(ip)["events"].items()} == counts
     run_cell("%%autograd --mode off\nx = 1")
     assert _last(fake_trace).calls == ["start", "stop"]
+
+
+def test_a_refused_setting_does_not_stop_the_next_loading(
+    ip: Any, run_cell: Any, fake_trace: Any, capsys: Any
+) -> None:
+    run_cell("%config LeafMagic.mode = 'zz'")  # IPython logs the error and goes on
+    run_cell("%config LeafMagic.grads = 'off'")
+    count = len(ip.configurables)
+    capsys.readouterr()
+    run_cell("%reload_ext leafmagic")
+    shown = capsys.readouterr()
+    assert (
+        shown.out + shown.err == "leafmagic: LeafMagic.mode = 'zz' is not allowed and is left out\n"
+    )
+    assert len(ip.configurables) == count
+    assert "mode" not in ip.config.LeafMagic
+    run_cell("%%autograd --mode off\nx = 1")
+    assert _last(fake_trace).options.grads == "off"
+    del ip.config["LeafMagic"]
 
 
 @pytest.mark.parametrize("line", ["%unload_ext leafmagic", "%reload_ext leafmagic"])
@@ -529,3 +549,66 @@ def test_a_runner_that_broke_off_ends_its_own_cell_only(ip: Any, fake_trace: Any
     end(info.raw_cell)
     assert _last(fake_trace).calls == ["start", "stop"]
     assert runner.stack == []
+
+
+# The first traced cell does not wait for imports.
+
+
+@pytest.fixture
+def imported(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    names: list[str] = []
+    monkeypatch.setattr("leafmagic.screen.importlib.import_module", names.append)
+    return names
+
+
+def _warm_up(ip: Any) -> Any:
+    return ip.magics_manager.registry["LeafMagic"].runner.warm_up
+
+
+def test_a_cell_that_ran_starts_the_imports(
+    ip: Any, run_cell: Any, imported: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch  # noqa: F401
+
+    run_cell("x = 1")
+    assert _warm_up(ip).thread is None, "a terminal shows text: nothing to import"
+    monkeypatch.setattr(ip, "kernel", object(), raising=False)
+    run_cell("x = 1")
+    assert _warm_up(ip).thread is None, "mode off"
+    ip.magics_manager.registry["LeafMagic"].mode = "auto"
+    run_cell("x = 1")
+    thread = _warm_up(ip).thread
+    run_cell("x = 2")
+    assert _warm_up(ip).thread is thread
+    _warm_up(ip).wait()
+    assert "leafmagic.render.widget" in imported
+    assert len(imported) == len(set(imported))
+
+
+def test_without_torch_nothing_is_imported(
+    ip: Any, run_cell: Any, imported: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ip, "kernel", object(), raising=False)
+    ip.magics_manager.registry["LeafMagic"].mode = "auto"
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    run_cell("x = 1")
+    assert _warm_up(ip).thread is None
+    assert imported == []
+
+
+def test_unloading_waits_for_the_imports(
+    ip: Any, run_cell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch  # noqa: F401
+
+    go = threading.Event()
+    monkeypatch.setattr("leafmagic.screen.importlib.import_module", lambda _: go.wait(5))
+    monkeypatch.setattr(ip, "kernel", object(), raising=False)
+    ip.magics_manager.registry["LeafMagic"].mode = "auto"
+    run_cell("x = 1")
+    thread = _warm_up(ip).thread
+    assert thread.daemon
+    assert thread.is_alive()
+    go.set()
+    ip.extension_manager.unload_extension("leafmagic")
+    assert not thread.is_alive()

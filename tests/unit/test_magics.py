@@ -191,6 +191,30 @@ def test_strict_inside_always_on_mode(ip: Any, run_cell: Any, fake_trace: Any) -
     run_cell("x = 1")
 
 
+def test_every_cell_is_bound_to_the_name_of_always_on_mode(
+    ip: Any, run_cell: Any, fake_trace: Any, capsys: Any
+) -> None:
+    run_cell("%autograd on --into T")
+    run_cell("%autograd status")
+    assert "bound to T" in _shown(capsys)
+    for cell in ("x = 1", "%%autograd --grads off\nx = 2"):
+        run_cell(cell)
+        assert ip.user_ns["T"] is fake_trace.made[-1]
+    run_cell("%autograd off")
+    traces = len(fake_trace.made)
+    run_cell("x = 3")
+    assert len(fake_trace.made) == traces
+
+
+def test_the_name_of_always_on_mode_can_come_from_config(
+    ip: Any, run_cell: Any, fake_trace: Any
+) -> None:
+    run_cell("%config LeafMagic.into = 'every'")
+    run_cell("%autograd on")
+    run_cell("x = 1")
+    assert ip.user_ns["every"] is fake_trace.made[-1]
+
+
 # The line magic.
 
 
