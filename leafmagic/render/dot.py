@@ -50,7 +50,9 @@ def _node_look(node: Mapping[str, Any], state: str, marker: str | None) -> str:
         return f"label={_label(text)} shape=ellipse color={quote(style.light)}"
     corner = ["rounded"] if style.radius > 5 else []
     border = [str(style.border)] if style.border in ("dashed", "dotted") else []
-    looks = [f'style="{",".join(corner + border)}"'] if corner or border else []
+    filled = ["filled"] if marker else []
+    words = ",".join(corner + border + filled)
+    looks = [f'style="{words}"'] if words else []
     if style.border == "double":
         looks.append("peripheries=2")
     if marker:

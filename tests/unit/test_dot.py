@@ -39,3 +39,13 @@ def test_states_have_their_shapes() -> None:
     assert "peripheries=2" in dot
     assert 'style="rounded,dotted"' in dot
     assert 'style="dashed"' in dot
+
+
+def test_a_marked_box_is_filled() -> None:
+    builder = three()
+    builder.find("t3", "error")
+    dot = render_dot(build_payload(builder.document()))
+    (line,) = [text for text in dot.splitlines() if text.startswith('  "t3" [')]
+    assert 'style="filled"' in line
+    assert 'fillcolor="#D55E00"' in line
+    assert dot.count("filled") == 1
