@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from leafmagic.errors import StrictError
     from leafmagic.findings.base import Finding
     from leafmagic.graph import AutogradGraph
+    from leafmagic.reasons import why
     from leafmagic.recording import Trace, last, load
-    from leafmagic.why import why
 
 __version__ = "0.1.0"
 __all__ = [
@@ -34,7 +34,7 @@ _HOMES = {
     "last": "leafmagic.recording",
     "load": "leafmagic.recording",
     "trace": "leafmagic.api",
-    "why": "leafmagic.why",
+    "why": "leafmagic.reasons",
 }
 
 

@@ -273,11 +273,22 @@ def _relations(node: ast.AST, text: str) -> dict[str, Any]:
 
 
 def _is_test(node: ast.AST, parent: ast.AST | None) -> bool:
+    """Tell whether a value is only looked at: compared with None, or taken for true or false."""
+    while isinstance(parent, ast.NamedExpr) or (
+        isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+    ):
+        node, parent = parent, _parent(parent)
     if isinstance(parent, ast.Compare) and len(parent.ops) == 1:
         sides = [parent.left, *parent.comparators]
-        return isinstance(parent.ops[0], ast.Is | ast.IsNot) and any(
+        return isinstance(parent.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq) and any(
             isinstance(side, ast.Constant) and side.value is None for side in sides
         )
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):
+        return parent.func.id in ("isinstance", "bool", "id", "type")
+    if isinstance(parent, ast.BoolOp | ast.Assert):
+        return True
+    if isinstance(node, ast.UnaryOp):
+        return True
     return isinstance(parent, ast.If | ast.While | ast.IfExp) and parent.test is node
 
 

@@ -326,6 +326,20 @@ class AttributeStored(NamedTuple):
     label: str
 
 
+class GradientSeen(NamedTuple):
+    """The gradient of a tensor passed, in backward."""
+
+    ordinal: int
+    tid: int
+    norm: float
+
+
+class Finished(NamedTuple):
+    """The traced code came to its end."""
+
+    ordinal: int
+
+
 Event = (
     OpCalled
     | OpRepeated
@@ -341,4 +355,6 @@ Event = (
     | StateRead
     | Raised
     | AttributeStored
+    | GradientSeen
+    | Finished
 )

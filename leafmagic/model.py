@@ -12,6 +12,7 @@ from leafmagic.events import (
     BackwardReturned,
     Bound,
     Event,
+    GradientSeen,
     OpCalled,
     OpRepeated,
     Owned,
@@ -73,6 +74,7 @@ class Model:
             Bound: self._bound,
             Owned: self._owned,
             StateRead: self._state,
+            GradientSeen: self._gradient,
         }
 
     def feed(self, event: Event) -> None:
@@ -203,6 +205,11 @@ class Model:
                 known.ordinal, known.finished = event.began, event.ordinal
                 known.roots, known.failed = event.roots, False
                 break
+
+    def _gradient(self, event: GradientSeen) -> None:
+        record = self.tensors.get(event.tid)
+        if record is not None:
+            record.has_grad, record.grad_norm = True, event.norm
 
     def _state(self, event: StateRead) -> None:
         record = self.tensors.get(event.tid)

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import difflib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from leafmagic.cell import CellSource
-from leafmagic.events import AttributeStored, Bound, Event, Owned
+from leafmagic.events import AttributeStored, Bound, Event
 from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
+from leafmagic.owners import is_users_name
+from leafmagic.retaining import retain_if_possible
 from leafmagic.sites import Sites
 from leafmagic.statements import Statement, attribute_stores
 
-_MOST_ITEMS = 64
 _MISSING = object()
 
 
@@ -105,7 +105,7 @@ class NameWatch:
             self._repeats[name] = repeat
             self._report(name, tid, statement, filename, again=again)
             if name in self._retain:
-                retain_if_possible(value)
+                retain_if_possible(value, tid, self._log)
 
     def _report(
         self,
@@ -127,148 +127,17 @@ class NameWatch:
             self._log.emit(event)
 
 
-class Retainer:
-    """Calls ``retain_grad()`` on named tensors inside functions.
-
-    Their names are not looked up (that would keep locals alive) but read from the
-    source: what the expression is assigned to, and what its operands are called.
-    """
-
-    def __init__(self, sites: Sites, names: tuple[str, ...]) -> None:
-        self._sites = sites
-        self._names = frozenset(names)
-
-    def output(self, site: int, direct: bool, inputs: list[Tensor], made: list[Tensor]) -> None:
-        """Look at an op that ran."""
-        place = self._sites.place(site)
-        if place is None:
-            return
-        if direct:
-            for word in place.operands:
-                if word in self._names and len(inputs) == 1:
-                    retain_if_possible(inputs[0])
-        for index, tensor in enumerate(made):
-            if place.unpacked:
-                name = place.targets[index] if index < len(place.targets) else ""
-            else:
-                name = place.targets[0] if place.targets else ""
-            if name in self._names and direct:
-                retain_if_possible(tensor)
-
-
-def retain_if_possible(tensor: Tensor) -> None:
-    """Call ``retain_grad()`` on a non-leaf that requires grad."""
-    with torch._C.DisableTorchFunction():
-        if tensor.requires_grad and not tensor.is_leaf:
-            tensor.retain_grad()
-
-
-def is_users_name(name: str) -> bool:
-    """Tell a variable of the user's from IPython's own (``_``, ``_3``, ``In``)."""
-    return not name.startswith("_") and name not in {"In", "Out", "exit", "quit"}
-
-
-def owned(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor, bool]]:
-    """List the tensors that modules and containers of a namespace hold.
-
-    Yields
-    ------
-    path : str
-        Such as ``"net.0.weight"``, ``"outs[2]"`` or ``"state['h']"``.
-    tensor : Tensor
-    registered : bool
-        Whether a module lists it as a parameter or buffer.
-    """
-    for name, value in list(namespace.items()):
-        if not is_users_name(name):
-            continue
-        if isinstance(value, torch.nn.Module):
-            yield from _of_module(name, value)
-        elif isinstance(value, list | tuple) and type(value) in (list, tuple):
-            for index, item in enumerate(value[:_MOST_ITEMS]):
-                yield from _of_item(f"{name}[{index}]", item)
-        elif type(value) is dict:
-            for key, item in list(value.items())[:_MOST_ITEMS]:
-                yield from _of_item(f"{name}[{key!r}]", item)
-
-
-def _of_item(path: str, item: Any) -> Iterator[tuple[str, Tensor, bool]]:
-    if isinstance(item, Tensor):
-        yield path, item, False
-    elif isinstance(item, torch.nn.Module):
-        yield from _of_module(path, item)
-
-
-def _of_module(path: str, module: torch.nn.Module) -> Iterator[tuple[str, Tensor, bool]]:
-    for name, parameter in module.named_parameters():
-        yield f"{path}.{name}", parameter, True
-    for name, buffer in module.named_buffers():
-        yield f"{path}.{name}", buffer, True
-    for prefix, part in module.named_modules():
-        head = f"{path}.{prefix}" if prefix else path
-        for name, value in list(part.__dict__.items()):
-            if isinstance(value, Tensor):
-                yield f"{head}.{name}", value, False
-
-
-def own(namespace: Mapping[str, Any], ledger: Ledger) -> Iterator[tuple[str, int, bool]]:
-    """Like `owned`, for the tensors that this ledger has met, with their numbers."""
-    for path, tensor, registered in owned(namespace):
-        if ledger.knows(tensor):
-            yield path, tid_of(tensor), registered
-
-
-def owned_events(
-    namespace: Mapping[str, Any], ledger: Ledger, ordinal: Callable[[], int]
-) -> list[Event]:
-    """Return an `Owned` event for each tensor of the trace that something holds."""
-    return [Owned(ordinal(), path, tid, known) for path, tid, known in own(namespace, ledger)]
-
-
-def root_module(frame: FrameType | None) -> torch.nn.Module | None:
-    """Find the outermost module whose call is running.
-
-    Only frames of ``Module._call_impl`` are looked into: asking a frame for its locals
-    keeps them alive, and these end with the call.
-    """
-    found: torch.nn.Module | None = None
-    call = torch.nn.Module._call_impl.__code__
-    while frame is not None:
-        if frame.f_code is call:
-            candidate = frame.f_locals.get("self")
-            if isinstance(candidate, torch.nn.Module):
-                found = candidate
-        frame = frame.f_back
-    return found
-
-
-def call_text(sites: Sites, frame: FrameType | None) -> str:
-    """Return what the user's code calls the outermost module: ``model`` of ``model(x)``."""
-    call = torch.nn.Module._call_impl.__code__
-    outside = frame
-    while frame is not None:
-        if frame.f_code is call:
-            outside = frame.f_back
-        frame = frame.f_back
-    site, _, _ = sites.find(outside)
-    place = sites.place(site)
-    if place is None or place.kind != "Call":
-        return ""
-    callee = place.source.partition("(")[0]
-    return callee if callee and callee.replace(".", "").replace("_", "").isalnum() else ""
-
-
 def stray_attributes(
-    cell: CellSource, namespace: Mapping[str, Any], ordinal: Callable[[], int]
+    text: str, label: str, namespace: Mapping[str, Any], ordinal: Callable[[], int]
 ) -> list[Event]:
-    """Find attributes that the cell stored and that torch ignores.
+    """Find attributes that a cell stored and that torch ignores.
 
     ``p.require_grad = False`` is a new Python attribute, and so is
     ``module.requires_grad = False``: both change nothing. The source says where they
     might be, the objects whether they are.
     """
     found: list[Event] = []
-    for owner, name, line in attribute_stores(cell.text):
+    for owner, name, line in attribute_stores(text):
         if not difflib.get_close_matches(name, ["requires_grad"], cutoff=0.85):
             continue
         held = _resolve(owner, namespace.get(owner.split(".")[0].split("[")[0]))
@@ -276,7 +145,7 @@ def stray_attributes(
             held = _holder(name, namespace)
         if _is_stray(held, name):
             tid = tid_of(held) if isinstance(held, Tensor) else -1
-            found.append(AttributeStored(ordinal(), owner, name, tid, line, cell.label))
+            found.append(AttributeStored(ordinal(), owner, name, tid, line, label))
     return found
 
 

@@ -89,28 +89,29 @@ class NameBook:
             self.history[key].pop()
 
     def by_source(self, event: OpCalled, slot: OpSlot, place: Place | None) -> None:
-        """Name tensors inside functions by what the source calls them."""
+        """Name tensors by what the source calls them.
+
+        Inside functions nothing else can. At the top the names themselves are looked up,
+        and this only comes earlier.
+        """
         if place is None:
             return
         if event.direct:
             self._hint_operands(event, place)
         if not place.targets or not event.outputs:
             return
-        if place.function == "<module>":
-            # At the top the names themselves are looked up; this only comes earlier.
-            if event.direct and not place.unpacked and place.targets[0].isidentifier():
-                tid = event.outputs[0]
-                self.bind("", place.targets[0], tid, place.line, place.label, event.ordinal)
-            return
         made = self._tensors.get(event.outputs[0])
-        if made is None or (made.seen.parameter and not event.direct):
+        if not event.direct and (not event.inputs or made is None or made.seen.parameter):
+            # What a library makes for itself, such as the memory of a parameter.
             return
-        if place.unpacked and event.direct:
+        scope = "" if place.function == "<module>" else place.function
+        if not place.unpacked:
+            if scope or _is_path(place.targets[0]):
+                slot.key = (scope, place.targets[0])
+                slot.line, slot.label = place.line, place.label
+        elif event.direct and scope:
             for name, tid in zip(place.targets, event.outputs, strict=False):
-                self.bind(place.function, name, tid, place.line, place.label, event.ordinal)
-        elif not place.unpacked:
-            slot.key = (place.function, place.targets[0])
-            slot.line, slot.label = place.line, place.label
+                self.bind(scope, name, tid, place.line, place.label, event.ordinal)
 
     def output(self, site: int, direct: bool, tid: int, slot: OpSlot, ordinal: int) -> None:
         """Bind the name that the source gives an op's output.
@@ -140,10 +141,11 @@ class NameBook:
             if record is None or not _is_path(word):
                 continue
             record.hint = record.hint or word
+            scope = "" if place.function == "<module>" else place.function
             outer = any(n.name == word and not n.scope and n.current for n in record.names)
-            if place.function != "<module>" and word.isidentifier() and not outer:
-                # An argument, or bound by something that is not seen.
-                self.bind(place.function, word, tid, None, place.label, event.ordinal)
+            if (scope or "." in word) and not outer and "[" not in word:
+                # An argument, an attribute, or bound by something that is not seen.
+                self.bind(scope, word, tid, None, place.label, event.ordinal)
 
 
 @lru_cache(maxsize=1024)

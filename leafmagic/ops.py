@@ -18,6 +18,8 @@ from leafmagic.log import EventLog, Repeat
 
 Output = Callable[[int, bool, list[Tensor], list[Tensor]], None]
 
+Parameters = Callable[[FrameType | None, list[tuple[int, Tensor]]], bool]
+
 MOST_TURNS = 150_000
 """Beyond this many ops that are new, what is new is no longer recorded: some 200 MB."""
 
@@ -74,8 +76,8 @@ class OpRecorder:
     on_output : callable or None
         Called with site, direct, inputs and outputs of every op.
     on_parameters : callable or None
-        Called with the calling frame where a parameter was met whose module is not
-        known; returns whether it now is.
+        Called with the calling frame and the parameters whose module is not known;
+        returns whether it now is.
     """
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
@@ -84,7 +86,7 @@ class OpRecorder:
         self.step = 0
         self.full = False
         self.on_output: Output | None = None
-        self.on_parameters: Callable[[FrameType | None], bool] | None = None
+        self.on_parameters: Parameters | None = None
         self._turns: list[dict[str, Turns]] = []
         self._made = 0
         self._sunk: set[tuple[int, str]] = set()
@@ -228,13 +230,13 @@ class OpRecorder:
         """Have the module looked up that parameters belong to, once for each."""
         if self.on_parameters is None:
             return
-        new = [
-            tid
+        new: list[tuple[int, Tensor]] = [
+            (tid, tensor)
             for tid, tensor in zip(tids, inputs, strict=True)
             if type(tensor) is torch.nn.Parameter and tid not in self._placed
         ]
-        if new and self.on_parameters(sys._getframe(4)):
-            self._placed.update(new)
+        if new and self.on_parameters(sys._getframe(4), new):
+            self._placed.update(tid for tid, _ in new)
 
     def _describe_written(
         self,
@@ -249,7 +251,7 @@ class OpRecorder:
             if node is not None:
                 self.ledger.node(node)
         for tid, tensor in zip(tids, inputs, strict=True):
-            if tid not in wrote or not tensor.requires_grad:
+            if tid not in wrote:
                 continue
             self.ledger.redescribe(tensor, tid)
             base = tensor._base

@@ -16,14 +16,16 @@ from leafmagic import __version__, names
 from leafmagic.build import MOST_NODES, build_graph
 from leafmagic.cell import CellSource
 from leafmagic.errors import StrictError
-from leafmagic.events import Bound, Event, OpCalled, OpRepeated, Owned, Raised
+from leafmagic.events import Bound, Event, Finished, OpCalled, OpRepeated, Owned, Raised
 from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
 from leafmagic.ledger import forget_dead, tid_of
 from leafmagic.model import Model
 from leafmagic.options import Options
+from leafmagic.owners import ParameterPaths, is_users_name, owned_events
 from leafmagic.recorder import Recorder
 from leafmagic.recording import NEWEST, SCHEMA_VERSION, Trace
+from leafmagic.retaining import Retainer
 from leafmagic.sites import USER, Sites
 from leafmagic.states import read_states
 from leafmagic.tracebacks import splice
@@ -88,9 +90,12 @@ class Tracer(Trace):
             self.options.retain,
         )
         if self.options.retain:
-            self._recorder.ops.on_output = names.Retainer(self.sites, self.options.retain).output
+            self._recorder.ops.on_output = Retainer(
+                self.sites, self._recorder.ledger, self._log, self.options.retain
+            ).output
         self._built: tuple[int, AutogradGraph] | None = None
         self._explained: set[int] = set()
+        self._paths = ParameterPaths(self.sites, lambda: self._namespace or {})
         self._error = ""
         self._notes: list[str] = []
         self._began = self._ended = 0.0
@@ -175,7 +180,7 @@ class Tracer(Trace):
             OpCalled(self._log.next_ordinal(), 0, "", False, tids, (), *ledger.take(), True, ())
         )
         for name, value in list(namespace.items()):
-            if isinstance(value, Tensor) and names.is_users_name(name):
+            if isinstance(value, Tensor) and is_users_name(name):
                 tid = tid_of(value)
                 if tid >= 0 and ledger.knows(value):
                     ordinal = self._log.next_ordinal()
@@ -188,8 +193,12 @@ class Tracer(Trace):
         recorder = self._recorder
         self._look_at_names()
         if self.cell is not None:
-            for event in names.stray_attributes(self.cell, namespace, self._log.next_ordinal):
+            # Not what was typed, which may hold magics, but what was compiled.
+            text = self.sites.text(self.cell.filename or "") or self.cell.text
+            ordinal = self._log.next_ordinal
+            for event in names.stray_attributes(text, self.cell.label, namespace, ordinal):
                 self._emit(event)
+        self._emit(Finished(self._log.next_ordinal()))
         self._refresh(final=True)
         self.drain()
         if recorder.failure is not None:
@@ -218,20 +227,12 @@ class Tracer(Trace):
         if len(self._log) >= _FULL:
             self.drain()
 
-    def _parameters(self, frame: FrameType | None) -> bool:
-        """Name the parameters of the module that is being called, wherever it lives."""
-        root = names.root_module(frame)
-        if root is None:
-            return False
-        name = next((n for n, v in (self._namespace or {}).items() if v is root), "")
-        if not name:
-            name = names.call_text(self.sites, frame)
-        if name:
-            for path, tensor, registered in names.owned({name: root}):
-                tid = tid_of(tensor)
-                if tid >= 0:
-                    self._emit(Owned(self._log.next_ordinal(), path, tid, registered))
-        return True
+    def _parameters(self, frame: FrameType | None, new: list[tuple[int, Tensor]]) -> bool:
+        """Name parameters where they are first used; tell whether all have a name now."""
+        found = self._paths.find(frame, new)
+        for tid, path in found:
+            self._emit(Owned(self._log.next_ordinal(), path, tid, True))
+        return len(found) == len(new)
 
     def _emit(self, event: Event) -> None:
         self._log.emit(event)
@@ -240,7 +241,7 @@ class Tracer(Trace):
         """Read the state of the tensors that live; on the thread that runs the code."""
         started = time.perf_counter()
         ledger, ordinal = self._recorder.ledger, self._log.next_ordinal
-        for owned in names.owned_events(self._namespace or {}, ledger, ordinal):
+        for owned in owned_events(self._namespace or {}, ledger, ordinal):
             self._log.emit(owned)
         measured = self.options.grads != "off"
         with _disable_current_modes():
@@ -259,7 +260,8 @@ class Tracer(Trace):
         Does so once for each error, however often it is called.
         """
         splice(error)
-        self._error = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]
+        said = str(error).partition("\n")[0]
+        self._error = f"{type(error).__name__}: {said}"[:300] if said else type(error).__name__
         if id(error) in self._explained:
             return
         if self.running:

@@ -17,6 +17,16 @@ def _parse(source: str) -> ast.expr | None:
         return None
 
 
+def keyword(place: Place, name: str) -> str:
+    """Return the source of a keyword argument; empty where there is none."""
+    call = _parse(place.source)
+    if isinstance(call, ast.Call):
+        for given in call.keywords:
+            if given.arg == name:
+                return ast.unparse(given.value)
+    return ""
+
+
 def without_flag(source: str) -> str:
     """Remove ``requires_grad=True`` and ``.requires_grad_()`` from an expression."""
 
@@ -35,7 +45,10 @@ def chained(source: str, call: str) -> str:
 
 def flag_last(place: Place, variable: str) -> str:
     """Rewrite ``x = make(requires_grad=True).reshape(...)`` to set the flag at the end."""
-    return f"{variable} = {chained(without_flag(place.source), 'requires_grad_()')}"
+    fixed = chained(without_flag(place.source), "requires_grad_()")
+    if place.returned:
+        return f"return {fixed}"
+    return f"{place.targets[0] if len(place.targets) == 1 else variable} = {fixed}"
 
 
 def detached_leaf(place: Place, variable: str) -> str:
@@ -70,11 +83,13 @@ def in_place_update(place: Place, variable: str, grad_enabled: bool) -> str:
 def under_no_grad(place: Place) -> str:
     """Put a simple statement under ``torch.no_grad()``."""
     statement = place.statement or place.source
-    if statement.endswith((":", "(", "[", "{", ",", "\\")) or statement.startswith(
-        ("for ", "while ", "if ", "with ", "def ")
-    ):
-        statement = place.source
-    return f"with torch.no_grad(): {statement}"
+    guarded = f"with torch.no_grad(): {statement}"
+    try:
+        ast.parse(guarded)
+    except SyntaxError:
+        # The statement goes on below, or another begins on its line.
+        return f"with torch.no_grad(): {place.source}"
+    return guarded
 
 
 def out_of_place(place: Place, variable: str) -> str:

@@ -60,6 +60,8 @@ class RequiresGradFlag(Rule):
             yield from self._called(event, model)
         elif _DTYPE_REFUSED.search(event.text):
             yield from self._integers(event, model)
+        elif "you can only change requires_grad flags of leaf variables" in event.text:
+            yield from self._computed(event, model)
 
     def _stray(self, event: AttributeStored) -> Finding:
         if event.name == "requires_grad":
@@ -92,6 +94,24 @@ class RequiresGradFlag(Rule):
             cause=place,
             record=record,
             severity="info",
+        )
+
+    def _computed(self, event: Raised, model: Model) -> Iterator[Finding]:
+        """Tell of a flag set on a computed tensor, which torch refuses."""
+        record = model.tensor(event.inputs[0]) if event.inputs else None
+        place = model.place(event.site)
+        if record is None or place is None:
+            return
+        variable = _spelt(place, record)
+        off = ".detach()" in event.text
+        yield self.finding(
+            f"`{variable}` is computed, and whether it requires grad follows from what it was "
+            "computed from; only a leaf has a flag to set.",
+            fix=f"{variable} = {variable}.detach()" if off else f"{variable}.retain_grad()",
+            variable=variable,
+            cause=place,
+            record=record,
+            severity="error",
         )
 
     def _called(self, event: Raised, model: Model) -> Iterator[Finding]:
@@ -231,6 +251,7 @@ class RetainGradMisuse(Rule):
         done = [p for p in model.passes if p.finished and not p.failed and p.what == "backward"]
         written = self._base_writes(model, record, retained.ordinal)
         after = [p for p in done if p.ordinal > retained.ordinal]
+        done = [p for p in done if p.ordinal > record.made.ordinal]
         if done and not after:
             yield self.finding(
                 f"retain_grad() came after the backward of line {model.line(done[-1].site)}; "

@@ -108,7 +108,11 @@ def meant_leaf(model: Model, record: TensorRecord) -> Meant | None:
             break
         current = parents[0]
         if current.is_leaf:
-            here = not current.seen.parameter or same_statement(model, current, record)
+            here = (
+                not current.seen.parameter
+                or same_statement(model, current, record)
+                or _parameter_here(model, current, record)
+            )
             return Meant(current, True, here and is_anonymous(current))
     if record.seen.base >= 0 and record.made.site == 0:
         base = model.tensors.get(record.seen.base)

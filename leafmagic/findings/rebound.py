@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from leafmagic.events import Accessed, Raised, Rebound
+from leafmagic.events import Accessed, BackwardCalled, Finished, Raised, Rebound
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, made_at, scope_of, unfilled_read
@@ -45,29 +46,62 @@ class LeafRebound(Rule):
 
     kind = "leaf_rebound"
     code = "LM103"
-    events = (Accessed, Rebound, Raised)
+    events = (Accessed, Rebound, Raised, BackwardCalled, Finished)
+
+    def __init__(self) -> None:
+        # What was rebound may yet be made a leaf again, by the next line or in the next
+        # round: it is judged when its gradient is wanted, or at the end.
+        self._pending: dict[tuple[str, str], int] = {}
+        self._mended: set[tuple[str, str]] = set()
+        self._said: dict[str, Finding] = {}
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at rebindings, at reads, and at errors from a ``.grad`` that is None."""
         if isinstance(event, Rebound):
-            yield from self._updated(model, event)
-        elif isinstance(event, Accessed):
+            if self._is_update(model, event):
+                self._pending[(event.scope, event.name)] = event.new
+        elif isinstance(event, Raised):
+            if "NoneType" in event.text:
+                yield from self._again(event, model)
+                yield from self._judge(model, final=False)
+                yield from self._none(event, model)
+        elif not isinstance(event, Accessed):
+            yield from self._judge(model, final=isinstance(event, Finished))
+        elif event.what == "grad":
+            yield from self._judge(model, final=False)
             read = unfilled_read(event, model)
             if read is not None:
                 record, place, variable = read
                 kind, meant = classify_read(model, record, place, variable)
                 if kind == self.kind and meant is not None:
                     yield self._told(model, record, variable, place.line)
-        elif "NoneType" in event.text:
-            yield from self._none(event, model)
 
-    def _updated(self, model: Model, event: Rebound) -> Iterator[Finding]:
-        new = model.tensor(event.new)
-        if new is None or (new.is_leaf and new.requires_grad):
-            return
-        above = [r.tid for r in model.ancestors(new.tid, 60)]
-        if event.old in above and any(model.grad_values.get(tid) == event.old for tid in above):
-            yield self._told(model, new, event.name, None)
+    def _again(self, event: Raised, model: Model) -> Iterator[Finding]:
+        """Repeat what was said of a name whose ``.grad`` an error is about."""
+        place = model.place(event.site)
+        for name, said in self._said.items():
+            if place is not None and f"{name}.grad" in place.text:
+                yield dataclasses.replace(said, count=0, symptom_line=place.line)
+
+    def _is_update(self, model: Model, event: Rebound) -> bool:
+        """Tell whether a leaf was replaced by what its own gradient went into."""
+        above = {r.tid: r for r in model.ancestors(event.new, 60)}
+        grads = [tid for tid in above if model.grad_values.get(tid) == event.old]
+        # The sign of a gradient makes an adversarial example: data, not a weight.
+        signed = any(record.made.what == "sign" for record in above.values())
+        return event.old in above and bool(grads) and not signed
+
+    def _judge(self, model: Model, *, final: bool) -> Iterator[Finding]:
+        for key, tid in list(self._pending.items()):
+            now, new = model.tensor(model.names.get(key, -1)), model.tensor(tid)
+            if now is None or new is None:
+                continue
+            if now.is_leaf and now.requires_grad:
+                self._mended.add(key)
+                del self._pending[key]
+            elif now is new and not (final and key in self._mended):
+                del self._pending[key]
+                yield self._told(model, new, key[1], None)
 
     def _told(self, model: Model, new: TensorRecord, variable: str, symptom: int | None) -> Finding:
         made = made_at(model, new)
@@ -78,7 +112,7 @@ class LeafRebound(Rule):
         what = "This line makes a new tensor"
         if made is not None and made.kind == "Call" and made.attribute in _OUT_OF_PLACE:
             what = f"`{made.attribute}` makes a new tensor (`{made.attribute}_` writes in place)"
-        return self.finding(
+        self._said[variable] = self.finding(
             f"{what}; `{variable}` no longer names the leaf. It {now}.",
             fix="" if made is None else fixes.in_place_update(made, variable, new.grad_enabled),
             variable=variable,
@@ -86,6 +120,7 @@ class LeafRebound(Rule):
             symptom=symptom,
             record=new,
         )
+        return self._said[variable]
 
     def _none(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Explain ``w.grad.zero_()`` where ``w.grad`` is None."""

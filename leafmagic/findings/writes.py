@@ -145,6 +145,9 @@ def _written_name(
 ) -> str:
     """Return what the cell calls the leaf that is written."""
     if place is not None and direct and leaf is record:
+        out = fixes.keyword(place, "out")
+        if out:
+            return out
         if place.kind == "AugAssign" and place.operands:
             return place.operands[0]
         if place.kind in ("Call", "Subscript", "Delete") and place.operands:
