@@ -26,7 +26,7 @@ from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
 from leafmagic.ops import OpRecorder
 from leafmagic.passes import PassRecorder
-from leafmagic.sites import OPTIMIZER, USER, Sites
+from leafmagic.sites import LIBRARY, OPTIMIZER, USER, Sites
 
 _push_mode: Callable[[TorchFunctionMode], None] = overrides._push_mode
 _pop_mode: Callable[[], TorchFunctionMode] = overrides._pop_mode
@@ -109,7 +109,7 @@ class Recorder(TorchFunctionMode):
         for mode in reversed(above):
             _push_mode(mode)
 
-    def __torch_function__(  # noqa: C901 - the hot path: calls would cost too much
+    def __torch_function__(  # noqa: C901, PLR0912 - the hot path: calls would cost too much
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         """Run a torch function, and record it."""
@@ -123,9 +123,10 @@ class Recorder(TorchFunctionMode):
         frame = sys._getframe(1)
         code = frame.f_code
         key = (id(code), frame.f_lasti)
-        call = self._known_callers.get(key) or self.callers.of(_origin(frame))
-        judged = self._codes.get(id(code))
-        whose = judged[1] if judged is not None else self.sites.whose(code)
+        call, judged = self._known_callers.get(key), self._codes.get(id(code))
+        if call is None or judged is None:
+            call, judged = self._meet(frame)
+        whose = judged[1]
         if whose != USER and kind in (READ, WRITE):  # libraries do so all the time
             return call(func, args, kwargs)
         if kind != OP:
@@ -167,6 +168,14 @@ class Recorder(TorchFunctionMode):
             spent = time.perf_counter() - resumed + paused - started
             self.seconds += spent if self._calls < _TIMED else 16 * spent
         return result
+
+    def _meet(self, frame: FrameType) -> tuple[Caller, tuple[Any, int]]:
+        """Return the caller for a place, and whose code it is, where either is new."""
+        try:
+            return self.callers.of(_origin(frame)), (None, self.sites.whose(frame.f_code))
+        except Exception as error:
+            self._give_up(error)
+            return _call, (None, LIBRARY)
 
     def _classify(self, func: Any) -> tuple[int, str, bool]:
         """Return what to do about a function, its name, and whether it may write."""
@@ -372,6 +381,10 @@ class Recorder(TorchFunctionMode):
         self.off = True
         # Only in words: the error would hold frames, and with them tensors.
         self.failure = f"{type(error).__name__}: {error}"
+
+
+def _call(func: Any, args: Any, kwargs: Any) -> Any:
+    return func(*args, **kwargs)
 
 
 def _origin(frame: FrameType) -> FrameType:

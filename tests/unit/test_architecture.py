@@ -114,7 +114,7 @@ OUTSIDE: dict[str, tuple[str, ...]] = {
         "reasons",
     ),
     "IPython": ("cellrun", "extension", "magics", "render/live", "screen"),
-    "traitlets": ("magics", "render/widget"),
+    "traitlets": ("extension", "magics", "render/widget"),
     "anywidget": ("render/widget", "screen"),
     "networkx": ("graph",),
     "executing": ("cell",),
