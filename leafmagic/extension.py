@@ -11,11 +11,10 @@ import weakref
 from typing import Any
 
 from IPython.core.inputtransformer2 import cell_magic
-from traitlets import TraitError
 
 from leafmagic.cellrun import CellRunner
 from leafmagic.guard import note
-from leafmagic.magics import LeafMagic
+from leafmagic.magics import LeafMagic, make_magics
 
 NAME = "autograd"
 SPARE_NAME = "leafmagic"
@@ -70,7 +69,7 @@ class Extension:
         """Register the magics, the input transformer, the events and the completer."""
         shell = self.shell
         name = self._free_name()
-        self.magics = self._make_magics()
+        self.magics = make_magics(shell, note)
         self.magics.take_name(name)
         tables = shell.magics_manager.magics
         self.replaced = {kind: tables[kind].get(name) for kind in _KINDS}
@@ -82,35 +81,6 @@ class Extension:
         for event in _EVENTS:
             shell.events.register(event, getattr(self.runner, event))
         shell.Completer.custom_matchers.append(self.magics.complete)
-
-    def _make_magics(self) -> LeafMagic:
-        """Make the magics, without those of the configured values that are not allowed.
-
-        IPython keeps what ``%config`` was given, also where the trait has refused it.
-        """
-        magics = self._try_magics()
-        if magics is not None:
-            return magics
-        section = self.shell.config.LeafMagic
-        given = dict(section)
-        section.clear()
-        for key, value in given.items():
-            section[key] = value
-            trial = self._try_magics()
-            if trial is None:
-                note(f"LeafMagic.{key} = {value!r} is not allowed and is left out")
-                del section[key]
-            else:
-                self.shell.configurables.remove(trial)
-        return LeafMagic(self.shell)
-
-    def _try_magics(self) -> LeafMagic | None:
-        there = len(self.shell.configurables)
-        try:
-            return LeafMagic(self.shell)
-        except TraitError:
-            del self.shell.configurables[there:]  # the half-made one is listed already
-            return None
 
     def unload(self) -> None:
         """Take out all that `load` put in, and nothing that came from elsewhere."""

@@ -8,6 +8,7 @@ import importlib
 import keyword
 import pkgutil
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -315,6 +316,37 @@ class LeafMagic(Magics):
         if len(words) == 1 and "." not in token:
             return [*WORDS, *variables, *_OPTIONS]
         return []
+
+
+def make_magics(shell: Any, say: Callable[[str], None]) -> LeafMagic:
+    """Make the magics, without those of the configured values that are not allowed.
+
+    IPython keeps what ``%config`` was given, also where the trait has refused it.
+    """
+    magics = _try_magics(shell)
+    if magics is not None:
+        return magics
+    section = shell.config.LeafMagic
+    given = dict(section)
+    section.clear()
+    for key, value in given.items():
+        section[key] = value
+        trial = _try_magics(shell)
+        if trial is None:
+            say(f"LeafMagic.{key} = {value!r} is not allowed and is left out")
+            del section[key]
+        else:
+            shell.configurables.remove(trial)
+    return LeafMagic(shell)
+
+
+def _try_magics(shell: Any) -> LeafMagic | None:
+    there = len(shell.configurables)
+    try:
+        return LeafMagic(shell)
+    except TraitError:
+        del shell.configurables[there:]  # the half-made one is listed already
+        return None
 
 
 def is_variable(name: str) -> bool:
