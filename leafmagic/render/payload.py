@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from leafmagic.layout import Layout, Route, lay_out
-from leafmagic.levels import Box, Level, LevelGraph, Link, level_graph
+from leafmagic.levels import Box, Level, LevelGraph, Link, level_graph, name_of
 from leafmagic.render.style import CHAR_EM, LABEL_PX, OP_PX, SUB_PX, TAG_PX
-from leafmagic.render.words import cells
+from leafmagic.render.words import cells, short_name
 
 _BOX_HEIGHT = 48
 _OP_HEIGHT = 26
 _BARE_HEIGHT = 34
 _PADDING = 24
 _MIN_WIDTH = 64
+_NAME_CHARS = 24
 
 Document = Mapping[str, Any]
 
@@ -46,6 +48,8 @@ def build_payload(
 def draw_level(document: Document, level: Level) -> dict[str, Any]:
     """Return one entry of ``levels``."""
     graph = level_graph(document, level)
+    names = {node["id"]: name_of(node) for node in document["nodes"]}
+    graph = replace(graph, boxes=tuple(_named(b, names[b.id]) for b in graph.boxes))
     sizes = [_box_size(box) for box in graph.boxes]
     index = {box.id: i for i, box in enumerate(graph.boxes)}
     ranked = [i for i, link in enumerate(graph.links) if not link.carried]
@@ -60,6 +64,13 @@ def draw_level(document: Document, level: Level) -> dict[str, Any]:
         "height": round(layout.height),
         "markers": graph.markers,
     }
+
+
+def _named(box: Box, name: str) -> Box:
+    """Return the box with the end of a long dotted name where the level kept both ends."""
+    if box.kind == "op" or len(name) <= _NAME_CHARS:
+        return box
+    return replace(box, label=short_name(name, _NAME_CHARS))
 
 
 def text_width(text: str, font_px: float) -> float:

@@ -18,8 +18,10 @@ from leafmagic.render.words import (
     finding_lines,
     graph_label,
     plural,
+    short_name,
     state_of,
     tensor_rows,
+    written,
     xml_safe,
 )
 
@@ -114,7 +116,7 @@ def _print_table(console: Console, payload: Payload) -> None:
     console.print()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     shown = [tuple(xml_safe(value) for value in row) for row in rows[:_MAX_ROWS]]
-    shown = [(elide(name, 32), elide(shape, 18), *rest) for name, shape, *rest in shown]
+    shown = [(short_name(name, 32), elide(shape, 18), *rest) for name, shape, *rest in shown]
     room = console.width
     for at, title in enumerate(_TITLES):
         need = max(len(title), *(cells(row[at]) for row in shown))
@@ -186,6 +188,7 @@ def _tree_line(detail: Mapping[str, Any], label: str, depth: int, how: str) -> T
     if source and state not in ("leaf", "frozen leaf"):
         line.append(f" = {xml_safe(elide(source, 48))}")
     line.append(f"  {state}", style=_STATE_TERMINAL.get(state, "dim"))
-    if how:
-        line.append(f", {how}", style="dim")
+    for said in (how, written(detail)):
+        if said:
+            line.append(f", {said}", style="dim")
     return line

@@ -7,10 +7,13 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from leafmagic.levels import dtype_text, elide, grad_text, name_of, shape_text
+from leafmagic.levels import dtype_text, elide, grad_text, name_of, shape_text, version_text
 from leafmagic.render.style import STATE_STYLES
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_DOTTED = re.compile(r"[\w.\[\]]+")
+_MAX_WRITES = 4
 
 
 def xml_safe(text: object) -> str:
@@ -122,6 +125,35 @@ def tensor_rows(payload: Mapping[str, Any]) -> list[tuple[str, str, str, str, st
 
 def _made_at(node: Mapping[str, Any]) -> str:
     source = elide(str(node.get("source") or ""), 60)
-    if node.get("line") is None:
-        return source
-    return f"line {node['line']}: {source}" if source else f"line {node['line']}"
+    line = "" if node.get("line") is None else f"line {node['line']}"
+    made = ": ".join(part for part in (line, source) if part)
+    return "; ".join(part for part in (made, written(node)) if part)
+
+
+def written(node: Mapping[str, Any]) -> str:
+    """Return ``"version 1, written at line 4"`` where a write is worth seeing, or nothing."""
+    version = version_text(node)
+    if not version:
+        return ""
+    lines = list(dict.fromkeys(str(line) for line in node["writes"]))
+    more = ["…"] if len(lines) > _MAX_WRITES else []
+    at = ", ".join(lines[:_MAX_WRITES] + more)
+    return f"{version}, written at line{'s' if len(lines) > 1 else ''} {at}"
+
+
+def short_name(name: str, limit: int) -> str:
+    """Shorten a name; of a dotted one the end stays: ``"….3.first.weight"``.
+
+    The parameters of a network begin alike. Where the layer's number does not fit with
+    all that follows it, it is kept apart: ``"….3….weight"``.
+    """
+    parts = name.split(".")
+    if len(name) <= limit or len(parts) < 2 or not _DOTTED.fullmatch(name):
+        return elide(name, limit)
+    number = max((i for i, part in enumerate(parts) if part.isdigit()), default=0)
+    for start in range(1, len(parts)):
+        head = f"….{parts[number]}…." if 0 < number < start else "…."
+        short = head + ".".join(parts[start:])
+        if len(short) <= limit:
+            return short
+    return elide(name, limit)

@@ -86,3 +86,16 @@ def test_a_deep_graph() -> None:
     payload = build_payload(chain(10_000).document())
     assert len(payload["levels"]["ops"]["nodes"]) == 11_001
     assert time.process_time() - started < 15
+
+
+def test_layers_can_be_told_apart_by_their_labels() -> None:
+    b = Builder()
+    names = [f"encoder.layers.{i}.self_attention.{k}.weight" for i in range(3) for k in ("q", "k")]
+    for name in names:
+        b.leaf(name)
+    for level in ("names", "ops"):
+        boxes = build_payload(b.document())["levels"][level]["nodes"]
+        labels = [box["label"] for box in boxes]
+        assert len(set(labels)) == len(names)
+        assert all(text.startswith("….") and text.endswith(".weight") for text in labels)
+        assert max(map(len, labels)) <= 24

@@ -5,6 +5,7 @@ from handmade import Builder, chain, every_state, hostile, network, three
 
 from leafmagic.render.payload import build_payload
 from leafmagic.render.text import render_text
+from leafmagic.render.words import short_name
 
 
 def text_of(builder: Builder, **options: object) -> str:
@@ -118,3 +119,26 @@ def test_inside_a_kernel_it_is_returned_and_not_displayed(monkeypatch: pytest.Mo
 
 def test_nothing_recorded() -> None:
     assert text_of(Builder()) == "Cell In[3]: 0 tensors · 0 ops · 1 backward pass\n"
+
+
+def test_a_write_in_place_is_shown_unless_it_trains_a_leaf() -> None:
+    b = Builder()
+    w = b.leaf("w", shape=(3,), is_leaf=True, requires_grad=True, version=2, writes=(7, 9), line=2)
+    h = b.made("h", b.op("mul", w, line=3), line=3, version=1, writes=(4,), source="w * 2")
+    k = b.made("k", b.op("exp", h, line=5), line=5, version=9, writes=(6, 6, 7, 8, 9, 10))
+    b.made("loss", b.op("sum", k, line=11), line=11)
+    table, graph = text_of(b, width=120).split("graph (")
+    assert "line 3: w * 2; version 1, written at line 4" in table
+    assert "h = w * 2  non-leaf, version 1, written at line 4\n" in graph
+    assert "version 9, written at lines 6, 7, 8, 9, …\n" in graph
+    assert "version 2" not in table + graph
+
+
+def test_of_a_long_dotted_name_the_end_stays() -> None:
+    assert short_name("encoder.layers.3.first.weight", 20) == "….3.first.weight"
+    assert short_name("encoder.layers.3.attention.first.weight", 20) == "….3….first.weight"
+    assert short_name("encoder.layers.3.attention.first.weight", 14) == "….3….weight"
+    assert short_name("encoder.layers.3.first.weight", 40) == "encoder.layers.3.first.weight"
+    assert short_name("a_very_long_name_without_any_dot", 12).count("…") == 1
+    assert short_name("layer.a_very_long_last_part_of_a_name", 12)[-1] == "e"
+    assert len(short_name("x.y + some(expression) * that.is.long", 12)) == 12
