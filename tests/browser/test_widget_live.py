@@ -196,6 +196,23 @@ def test_an_untouched_view_shows_the_whole(lab: Any) -> None:
         assert inside["y"] + inside["height"] <= stage["y"] + stage["height"]
 
 
+TALL = "%%autograd\nv0 = torch.ones(3, requires_grad=True)\n"
+TALL += "\n".join(f"v{step} = v{step - 1} * 2" for step in range(1, 25))
+
+
+def test_a_tall_graph_starts_readable_at_its_result(lab: Any) -> None:
+    lab.open_notebook([LOAD, TALL])
+    lab.run_all()
+    lab.wait_idle()
+    widget = lab.widget()
+    box(widget, "v24").wait_for()
+    settled(lab)
+    assert float(re.findall(r"scale\((.+)\)", camera(widget))[0]) >= 0.75
+    stage, result = widget.locator(".lm-stage").bounding_box(), box(widget, "v24").bounding_box()
+    assert stage["y"] < result["y"]
+    assert result["y"] + result["height"] < stage["y"] + stage["height"]
+
+
 def test_warnings_are_shown_counted_and_linked(lab: Any) -> None:
     page = lab.open_notebook([LOAD, WARNED])
     lab.run_all()
@@ -238,6 +255,7 @@ def test_the_keyboard_reaches_everything_and_nothing_leaks(lab: Any) -> None:
     assert widget.locator(".lm-sel").count() == 0
     assert "lm-stage" in page.evaluate(active)
 
+    page.keyboard.press("f")
     settled(lab)
     before = camera(widget)
     page.keyboard.press("+")

@@ -4,7 +4,7 @@
 
 const SVG_LIMIT = 1500; // above this many boxes a canvas is drawn
 const FAR = 0.38; // below this zoom text is unreadable and is left out
-const HOME = 0.45; // a graph that only fits below this zoom is not shown whole at first
+const HOME = 0.75; // a graph that only fits below this zoom is not shown whole at first: its text stays readable
 const ZOOM = [0.0005, 6];
 const BUTTONS = 40; // the width that the zoom buttons take at the right
 const ROW_LIMIT = 400; // rows of the tensor table
@@ -59,6 +59,16 @@ const s = maker("http://www.w3.org/2000/svg");
 const button = (label, attrs, ...kids) =>
   h("button", { title: label, "aria-label": label, ...attrs }, ...kids);
 const middle = (text, max) => (text.length <= max ? text : `${text.slice(0, Math.ceil(max * 0.4))}…${text.slice(-Math.floor(max * 0.55))}`);
+// Of a dotted name the end and the layer's number stay, as in leafmagic/render/words.py.
+function tail(text, max) {
+  const parts = text.split("."), n = parts.findLastIndex((p) => /^\d+$/.test(p));
+  if (text.length > max && /^[\w.[\]]+$/.test(text))
+    for (let i = 1; i < parts.length; i++) {
+      const cut = `…${n > 0 && n < i ? `.${parts[n]}…` : ""}.${parts.slice(i).join(".")}`;
+      if (cut.length <= max) return cut;
+    }
+  return middle(text, max);
+}
 const elide = (text, max) => (text.length <= max ? text : text.slice(0, Math.max(1, max - 1)) + "…");
 const clamp = (v, lo, hi) => Math.min(hi, Math.max(lo, v));
 const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
@@ -246,7 +256,7 @@ const labelAt = (e) =>
 function face(b, marks) {
   const n = b.node, op = n.kind === "op";
   return {
-    label: elide(b.label || title(n), Math.ceil((b.w - 8) / (op ? 7.2 : 8.4))),
+    label: (op ? elide : tail)(b.label || title(n), Math.ceil((b.w - 8) / (op ? 7.2 : 8.4))),
     sub: elide(b.sub || "", Math.ceil((b.w - 8) / 6.6)),
     tag: op ? "" : n.state,
     stub: b.stub,
@@ -700,7 +710,7 @@ function view(store, root, twin, signal) {
     if (!list.length) return [h("p.none", {}, ui.hits ? "No tensor matches." : "No tensors yet.")];
     const rows = list.slice(0, ROW_LIMIT).map((n) => h("tr", { class: n.id === ui.sel ? "lm-cur" : "", "data-row": n.id, onclick: () => { toLevelOf(n.id); select(n.id); } },
       h("td", {}, glyph(n.state)),
-      h("td", { title: `${n.name || title(n)}: ${n.state}` }, h("button", { class: `lm-link${n.state === "dead name" ? " lm-dead" : ""}` }, middle(n.name || `(${title(n)})`, 19))),
+      h("td", { title: `${n.name || title(n)}: ${n.state}` }, h("button", { class: `lm-link${n.state === "dead name" ? " lm-dead" : ""}` }, tail(n.name || `(${title(n)})`, 19))),
       h("td", {}, shapeText(n)), h("td.r", {}, n.has_grad ? h("b.gpill", {}, num(n.grad_norm) || "yes") : "–"),
       h("td.r", {}, n.line ?? "")));
     return [h("table.table", {},
