@@ -193,7 +193,7 @@ class Ledger:
         depth = 0
         for arg in args:
             kind = type(arg)
-            if kind in _PLAIN:
+            if kind is not Tensor and kind in _PLAIN:
                 continue
             if kind is Tensor or isinstance(arg, Tensor):
                 ref = refs.get(id(arg))

@@ -88,15 +88,10 @@ class EventLog:
             self._settle()
             self._events.append(event)
 
-    def repeat(self, repeat: Repeat, latest: tuple[Any, ...]) -> None:
-        """Take in that an op did the same again."""
-        repeat.before = repeat.tid
-        repeat.tid = latest[6]
-        repeat.latest = latest
-        repeat.times += 1
-        if not repeat.dirty:
-            repeat.dirty = True
-            self._repeats.append(repeat)
+    def repeats(self, repeat: Repeat) -> None:
+        """Take in that an op began to do the same again; the op itself notes the rest."""
+        repeat.dirty = True
+        self._repeats.append(repeat)
 
     def replace(self, key: tuple[Any, ...], event: Any) -> None:
         """Take an event in that makes the last one of that key not worth keeping."""

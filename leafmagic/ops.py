@@ -151,7 +151,10 @@ class OpRecorder:
                 log = self.log
                 log.ordinal = ordinal = log.ordinal + 1
                 event = (ordinal, site, op, direct, tids, turn, *numbers, result.shape)
-                log.repeat(last, event)
+                last.before, last.tid, last.latest = last.tid, numbers[0], event
+                last.times += 1
+                if not last.dirty:
+                    log.repeats(last)
                 if self.on_output is not None:
                     self.on_output(site, direct, flatten(args, []), [result])
                 return

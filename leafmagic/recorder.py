@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from leafmagic import autograd, functions
 from leafmagic.accesses import AccessRecorder, run_access
-from leafmagic.autograd import flatten
+from leafmagic.autograd import KNOWN_TYPES, flatten
 from leafmagic.callers import Caller, Callers
 from leafmagic.events import Raised, Written
 from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK, WRITE
@@ -31,6 +31,7 @@ from leafmagic.sites import LIBRARY, OPTIMIZER, USER, Sites
 _push_mode: Callable[[TorchFunctionMode], None] = overrides._push_mode
 _pop_mode: Callable[[], TorchFunctionMode] = overrides._pop_mode
 _modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_mode_stack
+_is_compiling: Callable[[], bool] = torch.compiler.is_compiling
 _stack_depth: Callable[[], int] = torch._C._len_torch_function_stack
 _HANDLE = overrides.handle_torch_function.__code__
 _TIMED = 1000
@@ -115,7 +116,7 @@ class Recorder(TorchFunctionMode):
         """Run a torch function, and record it."""
         __tracebackhide__ = True
         kwargs = kwargs or _EMPTY
-        if torch.compiler.is_compiling() or self.off:
+        if _is_compiling() or self.off:
             return func(*args, **kwargs)
         kind, op, care = self._kinds.get(func) or self._classify(func)
         if kind == IGNORE:
@@ -134,7 +135,7 @@ class Recorder(TorchFunctionMode):
         if whose == OPTIMIZER:
             return self._update(func, op, care, args, kwargs, frame, call)
         self._burst = 0
-        if types or _stack_depth():
+        if (types and not KNOWN_TYPES.issuperset(types)) or _stack_depth():
             return self._op_quietly(func, op, care, args, kwargs, frame, call)
         self._calls += 1
         started = time.perf_counter() if self._calls < _TIMED or not self._calls & 15 else 0.0

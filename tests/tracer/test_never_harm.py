@@ -64,7 +64,7 @@ BROKEN = [
     ("statements", "Sites"),
     ("emit", "EventLog"),
     ("take", "EventLog"),
-    ("repeat", "EventLog"),
+    ("repeats", "EventLog"),
     ("replace", "EventLog"),
     ("next_ordinal", "EventLog"),
     ("drain", "Tracer"),

@@ -15,7 +15,12 @@ def repeat(tid: int = 1) -> Repeat:
 
 
 def again(log: EventLog, known: Repeat, tid: int) -> None:
-    log.repeat(known, (log.next_ordinal(), 1, "mul", True, (), 0, tid, -1, -1, ()))
+    # As `OpRecorder.record` does, where a call would cost too much.
+    known.before, known.tid = known.tid, tid
+    known.latest = (log.next_ordinal(), 1, "mul", True, (), 0, tid, -1, -1, ())
+    known.times += 1
+    if not known.dirty:
+        log.repeats(known)
 
 
 def bound(log: EventLog, name: str = "a") -> Bound:
