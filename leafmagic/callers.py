@@ -17,9 +17,9 @@ Caller = Callable[[Any, Any, Any], Any]
 NAME = "<leafmagic call>"
 """The name by which such a frame is told apart, in a traceback."""
 
-_CODE: CodeType = (lambda func, args, kwargs: func(*args, **kwargs)).__code__.replace(
-    co_name=NAME, co_qualname=NAME
-)
+_CODE: CodeType = (
+    lambda func, args, kwargs: func(*args, **kwargs) if kwargs else func(*args)
+).__code__.replace(co_name=NAME, co_qualname=NAME)
 
 
 class Callers:

@@ -155,7 +155,8 @@ class Ledger:
                 repeat.mark = weakref.ref(node.metadata[MARK])
             else:
                 nid = next(_nids)
-                repeat.mark = alive
+                if repeat.mark is not alive:
+                    repeat.mark = alive
                 self._recent[node._sequence_nr()] = (nid, name)
                 if len(self._recent) > _RECENT:
                     self._older, self._recent = self._recent, {}

@@ -34,7 +34,7 @@ _modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_
 _is_compiling: Callable[[], bool] = torch.compiler.is_compiling
 _stack_depth: Callable[[], int] = torch._C._len_torch_function_stack
 _HANDLE = overrides.handle_torch_function.__code__
-_TIMED = 1000
+_TIMED = 500
 """So many calls are timed each, later ones one in sixteen: the first ones differ much."""
 _EMPTY: dict[str, Any] = {}
 
@@ -88,6 +88,7 @@ class Recorder(TorchFunctionMode):
         self._kinds: dict[Any, tuple[int, str, bool]] = {}
         self._numbers, self._statements = sites.numbers, sites.statement
         self._codes = sites.codes
+        self._record = self.ops.record
         self._burst = self._burst_site = 0
 
     def install(self) -> None:
@@ -110,7 +111,7 @@ class Recorder(TorchFunctionMode):
         for mode in reversed(above):
             _push_mode(mode)
 
-    def __torch_function__(  # noqa: C901, PLR0912 - the hot path: calls would cost too much
+    def __torch_function__(  # noqa: C901 - the hot path: calls would cost too much
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         """Run a torch function, and record it."""
@@ -135,10 +136,10 @@ class Recorder(TorchFunctionMode):
         if whose == OPTIMIZER:
             return self._update(func, op, care, args, kwargs, frame, call)
         self._burst = 0
-        if (types and not KNOWN_TYPES.issuperset(types)) or _stack_depth():
-            return self._op_quietly(func, op, care, args, kwargs, frame, call)
-        self._calls += 1
-        started = time.perf_counter() if self._calls < _TIMED or not self._calls & 15 else 0.0
+        self._calls = calls = self._calls + 1
+        foreign = types and not KNOWN_TYPES.issuperset(types)
+        if foreign or calls < _TIMED or not calls & 15 or _stack_depth():
+            return self._op_slowly(func, op, care, args, kwargs, frame, call)
         try:
             site, direct = self._numbers.get(key), True
             if site is None or (  # a new statement, or the same again: names may be new
@@ -154,20 +155,15 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self._give_up(error)
             return func(*args, **kwargs)
-        paused = time.perf_counter() if started else 0.0
         try:
             result = call(func, args, kwargs)
         except BaseException as error:
             self._raised((site, direct), op, tids, (), error)
             raise
-        resumed = time.perf_counter() if started else 0.0
         try:
-            self.ops.record(site, direct, op, args, kwargs, tids, result, before)
+            self._record(site, direct, op, args, kwargs, tids, result, before)
         except Exception as error:
             self._give_up(error)
-        if started:
-            spent = time.perf_counter() - resumed + paused - started
-            self.seconds += spent if self._calls < _TIMED else 16 * spent
         return result
 
     def _meet(self, frame: FrameType) -> tuple[Caller, tuple[Any, int]]:
@@ -192,14 +188,16 @@ class Recorder(TorchFunctionMode):
             self._kinds[func] = known
         return known
 
-    def _op_quietly(
+    def _op_slowly(
         self, func: Any, op: str, care: bool, args: Any, kwargs: Any, frame: Any, call: Caller
     ) -> Any:
-        """Run and record an op where a subclass or another mode would hear our own reads."""
+        """Run and record an op, timed, and unheard by subclasses and other modes."""
         __tracebackhide__ = True
+        started = time.perf_counter()
         try:
             with torch._C.DisableTorchFunction():
                 site, direct = self._arrive(frame)
+                self._site = site
                 tids = self.ledger.numbers(args, kwargs)
                 before = None
                 if care or "out" in kwargs:
@@ -207,12 +205,16 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self._give_up(error)
             return call(func, args, kwargs)
+        paused = time.perf_counter()
         try:
             result = call(func, args, kwargs)
         except BaseException as error:
             self._raised((site, direct), op, tids, (), error)
             raise
-        self._safely(self.ops.record, site, direct, op, args, kwargs, tids, result, before)
+        resumed = time.perf_counter()
+        self._safely(self._record, site, direct, op, args, kwargs, tids, result, before)
+        spent = time.perf_counter() - resumed + paused - started
+        self.seconds += spent if self._calls < _TIMED else 16 * spent
         return result
 
     def _arrive(self, frame: FrameType | None) -> tuple[int, bool]:
