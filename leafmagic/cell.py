@@ -109,6 +109,11 @@ class Place:
     compared_with_none: bool = False
     returned: bool = False
 
+    @property
+    def scope(self) -> str:
+        """Where its names are looked up: empty for the cell's own, else the function."""
+        return "" if self.function == "<module>" else self.function
+
 
 def is_user_file(filename: str) -> bool:
     """Tell whether a file is the user's own: a cell, a script, a module not installed."""

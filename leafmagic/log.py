@@ -72,11 +72,6 @@ class EventLog:
         """Return how many events wait."""
         return len(self._events)
 
-    @property
-    def waiting(self) -> bool:
-        """Whether there is anything to take."""
-        return bool(self._events or self._repeats or self._latest)
-
     def next_ordinal(self) -> int:
         """Return the number of the next event."""
         self.ordinal += 1

@@ -104,7 +104,7 @@ class NameBook:
         if not event.direct and (not event.inputs or made is None or made.seen.parameter):
             # What a library makes for itself, such as the memory of a parameter.
             return
-        scope = "" if place.function == "<module>" else place.function
+        scope = place.scope
         if not place.unpacked:
             if scope or _is_path(place.targets[0]):
                 slot.key = (scope, place.targets[0])
@@ -141,7 +141,7 @@ class NameBook:
             if record is None or not _is_path(word):
                 continue
             record.hint = record.hint or word
-            scope = "" if place.function == "<module>" else place.function
+            scope = place.scope
             outer = any(n.name == word and not n.scope and n.current for n in record.names)
             if (scope or "." in word) and not outer and "[" not in word:
                 # An argument, an attribute, or bound by something that is not seen.

@@ -16,7 +16,7 @@ from leafmagic import __version__, names
 from leafmagic.build import MOST_NODES, build_graph
 from leafmagic.cell import CellSource
 from leafmagic.errors import StrictError
-from leafmagic.events import Bound, Event, Finished, OpCalled, OpRepeated, Owned, Raised
+from leafmagic.events import Bound, Finished, OpCalled, OpRepeated, Owned, Raised
 from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
 from leafmagic.ledger import forget_dead, tid_of
@@ -176,7 +176,7 @@ class Tracer(Trace):
         """Take in tensors that exist, with the names that the namespace has for them."""
         ledger, namespace = self._recorder.ledger, self._namespace or {}
         tids = tuple(ledger.tensor(tensor) for tensor in tensors)
-        self._emit(
+        self._log.emit(
             OpCalled(self._log.next_ordinal(), 0, "", False, tids, (), *ledger.take(), True, ())
         )
         for name, value in list(namespace.items()):
@@ -184,7 +184,7 @@ class Tracer(Trace):
                 tid = tid_of(value)
                 if tid >= 0 and ledger.knows(value):
                     ordinal = self._log.next_ordinal()
-                    self._emit(Bound(ordinal, "", name, tid, None, "", "", (), ()))
+                    self._log.emit(Bound(ordinal, "", name, tid, None, "", "", (), ()))
         self._refresh(final=True)
         self.drain()
 
@@ -197,8 +197,8 @@ class Tracer(Trace):
             text = self.sites.text(self.cell.filename or "") or self.cell.text
             ordinal = self._log.next_ordinal
             for event in names.stray_attributes(text, self.cell.label, namespace, ordinal):
-                self._emit(event)
-        self._emit(Finished(self._log.next_ordinal()))
+                self._log.emit(event)
+        self._log.emit(Finished(self._log.next_ordinal()))
         self._refresh(final=True)
         self.drain()
         if recorder.failure is not None:
@@ -231,11 +231,8 @@ class Tracer(Trace):
         """Name parameters where they are first used; tell whether all have a name now."""
         found = self._paths.find(frame, new)
         for tid, path in found:
-            self._emit(Owned(self._log.next_ordinal(), path, tid, True))
+            self._log.emit(Owned(self._log.next_ordinal(), path, tid, True))
         return len(found) == len(new)
-
-    def _emit(self, event: Event) -> None:
-        self._log.emit(event)
 
     def _refresh(self, *, final: bool) -> None:
         """Read the state of the tensors that live; on the thread that runs the code."""
@@ -268,7 +265,7 @@ class Tracer(Trace):
             with torch._C.DisableTorchFunction():
                 self._look_at_names()
         site = self._site_of(error)
-        self._emit(
+        self._log.emit(
             Raised(
                 self._log.next_ordinal(),
                 site,

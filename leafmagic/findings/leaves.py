@@ -172,11 +172,6 @@ def rebinding_of(
     return None
 
 
-def scope_of(place: Place) -> str:
-    """Return the scope in which a place's names are looked up."""
-    return "" if place.function == "<module>" else place.function
-
-
 def made_at(model: Model, record: TensorRecord) -> Place | None:
     """Return where a tensor was made."""
     return model.place(record.made.site)
@@ -206,7 +201,7 @@ def classify_read(
     meant = meant_leaf(model, record)
     if meant is not None and (meant.anonymous or is_lost(meant.leaf)):
         return "hidden_leaf", meant
-    before = rebinding_of(model, record, scope_of(place), variable)
+    before = rebinding_of(model, record, place.scope, variable)
     if before is not None:
         return "leaf_rebound", Meant(before[0], False, False)
     return "nonleaf_grad_read", meant

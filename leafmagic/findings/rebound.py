@@ -9,7 +9,7 @@ from typing import Any
 from leafmagic.events import Accessed, BackwardCalled, Finished, Raised, Rebound
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.leaves import classify_read, made_at, scope_of, unfilled_read
+from leafmagic.findings.leaves import classify_read, made_at, unfilled_read
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
 
@@ -128,7 +128,7 @@ class LeafRebound(Rule):
         if place is None or not place.owner.endswith(".grad"):
             return
         variable = place.owner.removesuffix(".grad")
-        record = model.tensor(model.names.get((scope_of(place), variable), -1))
+        record = model.tensor(model.names.get((place.scope, variable), -1))
         if record is None:
             return
         if record.is_leaf and record.requires_grad:
@@ -143,7 +143,7 @@ class LeafRebound(Rule):
                     severity="error",
                 )
             return
-        history = model.history.get((scope_of(place), variable), [])
+        history = model.history.get((place.scope, variable), [])
         earlier = [model.tensor(tid) for tid, _, _ in history[:-1]]
         if any(old is not None and old.is_leaf and old.requires_grad for old in earlier):
             yield self._told(model, record, variable, place.line)
