@@ -127,11 +127,10 @@ class CellRunner:
         """End the execution that `result` belongs to."""
         info = getattr(result, "info", None)
         index = self._index(info)
-        if index is None:
-            return
-        while len(self.stack) > index:
+        while index is not None and len(self.stack) > index:
             self._end(self.stack.pop(), result if len(self.stack) == index else None)
         if not self.stack:
+            # Also after the cell that loaded the extension, whose beginning was not seen.
             with guarded("warming up"):
                 self.warm_up.start(self.mode())
 

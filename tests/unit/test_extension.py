@@ -585,6 +585,16 @@ def test_a_cell_that_ran_starts_the_imports(
     assert len(imported) == len(set(imported))
 
 
+def test_the_cell_that_loads_the_extension_starts_the_imports(
+    shell: Any, run_cell: Any, fake_trace: Any, imported: list[str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(shell, "kernel", object(), raising=False)
+    run_cell("import torch\n%load_ext leafmagic")
+    assert _warm_up(shell).thread is not None
+    _warm_up(shell).wait()
+    assert "leafmagic.tracing" in imported
+
+
 def test_without_torch_nothing_is_imported(
     ip: Any, run_cell: Any, imported: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
