@@ -94,6 +94,15 @@ def run_cell(shell: Any) -> Callable[..., Any]:
     return run
 
 
+@pytest.fixture(scope="module")
+def case_shell() -> Iterator[Any]:
+    """A shell that runs cases one after another; not beside `shell` in one module."""
+    from caserun import CaseShell
+
+    with CaseShell() as made:
+        yield made
+
+
 class FakeTrace:
     """What the magics need of a trace, with a record of what was asked of it."""
 
