@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from leafmagic.events import Accessed
+from leafmagic.events import Accessed, OpCalled
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, leaves_behind, made_at, unfilled_read
+from leafmagic.findings.rebound import ItemUpdates
 from leafmagic.model import Model
 from leafmagic.records import best_name
 
@@ -42,9 +43,16 @@ class NonleafGradRead(Rule):
     kind = "nonleaf_grad_read"
     code = "LM101"
     events = (Accessed,)
+    ops = ItemUpdates.ops
+
+    def __init__(self) -> None:
+        self._updates = ItemUpdates()
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at reads, and at values put into ``.grad`` by hand."""
+        if isinstance(event, OpCalled):
+            self._updates.note(event, model)
+            return
         if event.what == "set_grad":
             yield from self._set_by_hand(event, model)
             return
@@ -56,7 +64,7 @@ class NonleafGradRead(Rule):
             return
         record, place, variable = read
         kind, _ = classify_read(model, record, place, variable)
-        if kind != self.kind:
+        if kind != self.kind or event.tid in self._updates.targets:
             return
         root = any(record.tid in p.roots for p in model.passes)
         leaves = [best_name(leaf) for leaf in leaves_behind(model, record)]

@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from leafmagic.events import Accessed, BackwardCalled, Finished, Raised, Rebound
+from leafmagic.cell import Place, is_module_word
+from leafmagic.events import Accessed, BackwardCalled, Finished, OpCalled, Owned, Raised, Rebound
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, made_at, unfilled_read
@@ -14,6 +15,84 @@ from leafmagic.model import Model
 from leafmagic.records import TensorRecord
 
 _OUT_OF_PLACE = frozenset({"add", "sub", "mul", "div", "addcmul", "addcdiv", "lerp"})
+_NEAR = 60
+
+
+class ItemUpdates:
+    """Remembers which tensors replaced a leaf in an item or attribute by its own update.
+
+    Who holds what inside a container is not watched. But ``p['w'] = p['w'] - lr * p['w'].grad``
+    says it: the old value or its gradient is read from where the new value goes. Later,
+    in the next step, what the new value was computed from may be forgotten.
+
+    Attributes
+    ----------
+    targets : dict
+        From the tid of the new tensor to the target, as the source spells it.
+    """
+
+    ops = _OUT_OF_PLACE | {"truediv", "rsub", "where", "clamp", "clip", "clone", "detach"}
+
+    def __init__(self) -> None:
+        self.targets: dict[int, str] = {}
+
+    def note(self, event: OpCalled, model: Model) -> bool:
+        """Look at an op; tell whether it is such an update."""
+        new = model.tensor(event.outputs[0]) if event.outputs else None
+        place = None if new is None else made_at(model, new)
+        if new is None or place is None or place.unpacked or len(place.targets) != 1:
+            return False
+        if place.targets[0].isidentifier():
+            return False
+        above = {record.tid: record for record in model.ancestors(new.tid, _NEAR)}
+        if any(record.made.what == "sign" for record in above.values()):
+            return False
+        for grad in above.values():
+            old = model.tensor(model.grad_values.get(grad.tid, -1))
+            if old is None or old.tid not in above or not (old.is_leaf and old.requires_grad):
+                continue
+            # A gradient that itself requires grad is there to be differentiated further: the
+            # update is a step of the computation.
+            if not grad.requires_grad and (
+                _read_from(model, grad, place) or old is _operand(model, new, place)
+            ):
+                self.targets[event.outputs[0]] = place.targets[0]
+                return True
+        return False
+
+
+def _read_from(model: Model, grad: TensorRecord, place: Place) -> bool:
+    """Tell whether a gradient was read from the target of an assignment."""
+    read = model.place(grad.made.site)
+    return (
+        read is not None
+        and (read.attribute, read.owner) == ("grad", place.targets[0])
+        and (read.filename, read.function) == (place.filename, place.function)
+    )
+
+
+def _operand(model: Model, new: TensorRecord, place: Place) -> TensorRecord | None:
+    """Return the operand that is spelt like the target, where it is the first or the last."""
+    words = [word for word in place.operands if not is_module_word(word)]
+    if not words or not new.inputs:
+        return None
+    for end in (0, -1):
+        if words[end] == place.targets[0]:
+            return model.tensor(new.inputs[end])
+    return None
+
+
+def _is_used(model: Model, roots: tuple[int, ...], new: TensorRecord) -> bool:
+    """Tell whether roots are computed from a tensor, other than through a new leaf."""
+    queue, seen = list(roots), set(roots)
+    for tid in queue:
+        record = model.tensor(tid)
+        if record is new:
+            return True
+        if record is not None and not (record.is_leaf and record.requires_grad):
+            queue += [above for above in record.inputs if above not in seen]
+            seen.update(record.inputs)
+    return False
 
 
 @register
@@ -22,7 +101,7 @@ class LeafRebound(Rule):
 
     ``w = w - lr * w.grad`` points the name ``w`` to the result. The leaf is gone: under
     ``no_grad`` the result does not require grad, outside it is a non-leaf. Either way
-    the next ``w.grad`` is None.
+    the next ``w.grad`` is None. The same goes for ``p['w'] = p['w'] - lr * p['w'].grad``.
 
     Failing cell::
 
@@ -46,7 +125,8 @@ class LeafRebound(Rule):
 
     kind = "leaf_rebound"
     code = "LM103"
-    events = (Accessed, Rebound, Raised, BackwardCalled, Finished)
+    events = (Accessed, Rebound, Raised, BackwardCalled, Finished, Owned)
+    ops = ItemUpdates.ops
 
     def __init__(self) -> None:
         # What was rebound may yet be made a leaf again, by the next line or in the next
@@ -54,10 +134,17 @@ class LeafRebound(Rule):
         self._pending: dict[tuple[str, str], int] = {}
         self._mended: set[tuple[str, str]] = set()
         self._said: dict[str, Finding] = {}
+        self._updates = ItemUpdates()
+        self._items: dict[int, tuple[TensorRecord, str]] = {}
+        self._finished = False
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at rebindings, at reads, and at errors from a ``.grad`` that is None."""
-        if isinstance(event, Rebound):
+        if isinstance(event, OpCalled):
+            self._note_item(event, model)
+        elif isinstance(event, Owned):
+            yield from self._judge_held(event, model)
+        elif isinstance(event, Rebound):
             if self._is_update(model, event):
                 self._pending[(event.scope, event.name)] = event.new
         elif isinstance(event, Raised):
@@ -65,16 +152,48 @@ class LeafRebound(Rule):
                 yield from self._again(event, model)
                 yield from self._judge(model, final=False)
                 yield from self._none(event, model)
-        elif not isinstance(event, Accessed):
-            yield from self._judge(model, final=isinstance(event, Finished))
-        elif event.what == "grad":
-            yield from self._judge(model, final=False)
-            read = unfilled_read(event, model)
-            if read is not None:
-                record, place, variable = read
-                kind, meant = classify_read(model, record, place, variable)
-                if kind == self.kind and meant is not None:
-                    yield self._told(model, record, variable, place.line)
+        elif isinstance(event, Accessed):
+            if event.what == "grad":
+                yield from self._judge(model, final=False)
+                yield from self._read(event, model)
+        else:
+            self._finished = isinstance(event, Finished)
+            yield from self._judge(model, final=self._finished)
+            if isinstance(event, BackwardCalled):
+                yield from self._judge_used(event, model)
+
+    def _read(self, event: Accessed, model: Model) -> Iterator[Finding]:
+        read = unfilled_read(event, model)
+        if read is None:
+            return
+        record, place, variable = read
+        kind, meant = classify_read(model, record, place, variable)
+        if kind == self.kind and meant is not None:
+            yield self._told(model, record, variable, place.line)
+        elif kind == "nonleaf_grad_read" and event.tid in self._updates.targets:
+            self._items.pop(event.tid, None)
+            yield self._told(model, record, self._updates.targets[event.tid], place.line)
+
+    def _note_item(self, event: OpCalled, model: Model) -> None:
+        if self._updates.note(event, model):
+            tid = event.outputs[0]
+            self._items[tid] = model.tensors[tid], self._updates.targets[tid]
+
+    def _judge_used(self, event: BackwardCalled, model: Model) -> Iterator[Finding]:
+        """Judge updates of items whose gradient a pass would have to give."""
+        for tid, (new, target) in list(self._items.items()):
+            if new.is_leaf and new.requires_grad:
+                del self._items[tid]
+            elif _is_used(model, event.roots, new):
+                del self._items[tid]
+                yield self._told(model, new, target, None)
+
+    def _judge_held(self, event: Owned, model: Model) -> Iterator[Finding]:
+        """Judge, at the end, updates of items that a container still holds."""
+        for tid, (new, target) in list(self._items.items()) if self._finished else ():
+            if model.tensor(event.tid) is new and not (new.is_leaf and new.requires_grad):
+                del self._items[tid]
+                yield self._told(model, new, target, None)
 
     def _again(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Repeat what was said of a name whose ``.grad`` an error is about."""

@@ -104,6 +104,27 @@ MISTAKES: dict[str, tuple[str, tuple[str, str, int], int | None]] = {
     "rebound: augmented torch add": (
         "w = torch.ones(2, requires_grad=True)\nl = (w ** 2).sum()\ng, = torch.autograd.grad(l, w)\nw = w - 0.1 * g\n(w ** 2).sum().backward()\nw.grad.norm()",
         ("leaf_rebound", "w", 4), None),
+    "rebound: item of a dict": (
+        "p = {'w': torch.ones(2, requires_grad=True)}\n(p['w'] ** 2).sum().backward()\np['w'] = p['w'] - 0.1 * p['w'].grad",
+        ("leaf_rebound", "p['w']", 3), None),
+    "rebound: item of a dict, read in the next step": (
+        "p = {'w': torch.ones(2, requires_grad=True)}\nfor _ in range(2):\n    (p['w'] ** 2).sum().backward()\n    p['w'] = p['w'] - 0.1 * p['w'].grad",
+        ("leaf_rebound", "p['w']", 4), 4),
+    "rebound: item of a list": (
+        "ws = [torch.ones(2, requires_grad=True)]\nfor _ in range(2):\n    (ws[0] ** 2).sum().backward()\n    with torch.no_grad():\n        ws[0] = ws[0] - 0.1 * ws[0].grad",
+        ("leaf_rebound", "ws[0]", 5), None),
+    "rebound: items one by one": (
+        "ws = [torch.ones(2, requires_grad=True) for _ in range(2)]\nfor _ in range(2):\n    (ws[0] * ws[1]).sum().backward()\n    for i in range(2):\n        ws[i] = ws[i] - 0.1 * ws[i].grad",
+        ("leaf_rebound", "ws[i]", 5), 5),
+    "rebound: item that nothing fails for": (
+        "p = {'w': torch.ones(2, requires_grad=True)}\nv = torch.ones(2, requires_grad=True)\nfor _ in range(3):\n    (p['w'] * v).sum().backward()\n    with torch.no_grad():\n        p['w'] = p['w'] - (0.1 * p['w'].grad if p['w'].grad is not None else 0)",
+        ("leaf_rebound", "p['w']", 6), None),
+    "rebound: item in a function": (
+        "def step(p):\n    p['w'] = p['w'] - 0.1 * p['w'].grad\np = {'w': torch.ones(2, requires_grad=True)}\nfor _ in range(2):\n    (p['w'] ** 2).sum().backward()\n    step(p)",
+        ("leaf_rebound", "p['w']", 2), 2),
+    "rebound: item of a nested dict": (
+        "p = {'a': {'w': torch.ones(2, requires_grad=True)}}\nfor _ in range(2):\n    (p['a']['w'] ** 2).sum().backward()\n    with torch.no_grad():\n        p['a']['w'] = p['a']['w'].sub(p['a']['w'].grad, alpha=0.1)",
+        ("leaf_rebound", "p['a']['w']", 5), None),
     # leaf_inplace -----------------------------------------------------------------------
     "inplace: sub_": ("w = torch.ones(2, requires_grad=True)\nw.sub_(0.1)", ("leaf_inplace", "w", 2), 2),
     "inplace: item": ("w = torch.ones(2, requires_grad=True)\nw[0] = 0", ("leaf_inplace", "w", 2), 2),
@@ -239,6 +260,8 @@ def test_error_carries_the_explanation(case: str, told: Any) -> None:
 FIXES = [
     "hidden: view", "hidden: to dtype", "hidden: arithmetic in the line", "hidden: rebound by conversion",
     "rebound: minus", "rebound: under no_grad", "rebound: torch.sub", "rebound: lerp",
+    "rebound: item of a dict", "rebound: item of a dict, read in the next step", "rebound: item of a list",
+    "rebound: items one by one", "rebound: item in a function", "rebound: item of a nested dict",
     "inplace: sub_", "inplace: item", "inplace: slice", "inplace: parameter", "inplace: mask",
     "flag: called", "flag: is_leaf called", "flag: integers", "flag: misspelt", "flag: on a module",
     "flag: integers at once", "flag: on a part", "saved: sigmoid", "saved: input of a product",

@@ -50,6 +50,44 @@ inter = (0.5 * fake + 0.5).requires_grad_(True)
 g = torch.autograd.grad(D(inter).sum(), inter, create_graph=True)[0]
 g.pow(2).sum().backward()
 """,
+    "items that take computed values": """
+w = torch.ones(1, requires_grad=True)
+acts, state, total = [torch.ones(1, requires_grad=True)], {"h": torch.zeros(1, requires_grad=True)}, {}
+total["s"] = torch.zeros(1)
+for _ in range(3):
+    acts[0] = w * acts[0].detach()
+    h = w * state["h"]
+    state["h"] = h.detach()
+    (acts[0] + h).sum().backward()
+    total["s"] = total["s"] + (w.grad * w).detach()
+    total["next"] = w - 0.1 * w.grad
+""",
+    "items made leaves again": """
+p = {"a": torch.ones(1, requires_grad=True), "b": torch.ones(1, requires_grad=True)}
+ws = [nn.Parameter(torch.ones(1))]
+for _ in range(3):
+    (p["a"] * p["b"] * ws[0]).sum().backward()
+    with torch.no_grad():
+        p["a"] = p["a"] - 0.1 * p["a"].grad
+    p["a"].requires_grad_()
+    with torch.no_grad():
+        p["b"] = p["b"] - 0.1 * p["b"].grad
+    p["b"] = p["b"].detach().requires_grad_()
+    ws[0] = ws[0] - 0.1 * ws[0].grad
+    ws[0] = nn.Parameter(ws[0].detach())
+""",
+    "fast weights": """
+w = torch.ones(1, requires_grad=True)
+fast = {"w": w}
+(fast["w"] ** 2).sum().backward(create_graph=True)
+fast["w"] = fast["w"] - 0.1 * fast["w"].grad
+(fast["w"] ** 2).sum().backward()
+""",
+    "adversarial items": """
+xs = [torch.ones(2, requires_grad=True)]
+(xs[0] ** 2).sum().backward()
+xs[0] = xs[0] + 0.1 * xs[0].grad.sign()
+""",
     "manual sgd": """
 w = torch.randn(3, requires_grad=True)
 b = torch.zeros(1, requires_grad=True)
