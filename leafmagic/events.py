@@ -326,6 +326,31 @@ class AttributeStored(NamedTuple):
     label: str
 
 
+class SourceRead(NamedTuple):
+    """The text of what was traced; once per trace, before `Finished`.
+
+    Attributes
+    ----------
+    label, filename : str
+        Of the cell or file.
+    text : str
+        All of it, as it was compiled.
+    names : tuple of (name, path)
+        Names in the text that stand for something of torch, such as
+        ``("no_grad", "torch.autograd.grad_mode.no_grad")``.
+    first, last : int
+        The lines that were traced.
+    """
+
+    ordinal: int
+    label: str
+    filename: str
+    text: str
+    names: tuple[tuple[str, str], ...]
+    first: int
+    last: int
+
+
 class GradientSeen(NamedTuple):
     """The gradient of a tensor passed, in backward."""
 
@@ -355,6 +380,7 @@ Event = (
     | StateRead
     | Raised
     | AttributeStored
+    | SourceRead
     | GradientSeen
     | Finished
 )

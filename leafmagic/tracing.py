@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +30,7 @@ from leafmagic.retaining import Retainer
 from leafmagic.sites import USER, Sites
 from leafmagic.states import read_states
 from leafmagic.tracebacks import splice
+from leafmagic.wording import source_read
 
 _FULL = 256
 _STOPPED = "leafmagic stopped recording"
@@ -102,6 +104,7 @@ class Tracer(Trace):
         self._own_s = 0.0
         self._refreshed = 0.0
         self._refresh_cost = 0.0
+        self._entered = 0
 
     # Running ---------------------------------------------------------------------
 
@@ -109,6 +112,7 @@ class Tracer(Trace):
         """Start, with the caller's globals as the namespace."""
         if self._namespace is None:
             self._namespace = names.caller_namespace()
+        self._entered = sys._getframe(1).f_lineno
         self.start()
         return self
 
@@ -195,8 +199,9 @@ class Tracer(Trace):
         if self.cell is not None:
             # Not what was typed, which may hold magics, but what was compiled.
             text = self.sites.text(self.cell.filename or "") or self.cell.text
-            ordinal = self._log.next_ordinal
-            for event in names.stray_attributes(text, self.cell.label, namespace, ordinal):
+            ordinal, label = self._log.next_ordinal, self.cell.label
+            read = source_read(ordinal(), self.cell, text, namespace, self._entered)
+            for event in [*names.stray_attributes(text, label, namespace, ordinal), *read]:
                 self._log.emit(event)
         self._log.emit(Finished(self._log.next_ordinal()))
         self._refresh(final=True)

@@ -3,7 +3,7 @@
 Importing this package registers every rule; the registry is `RULES`.
 """
 
-from leafmagic.findings import flags, hidden, reads, rebound, writes
+from leafmagic.findings import flags, hidden, modes, phantoms, reads, rebound, writes
 from leafmagic.findings.base import RULES, Finding, Findings, Rule
 
 KINDS: tuple[str, ...] = tuple(dict.fromkeys(rule.kind for rule in RULES))
@@ -17,6 +17,8 @@ __all__ = [
     "Rule",
     "flags",
     "hidden",
+    "modes",
+    "phantoms",
     "reads",
     "rebound",
     "writes",

@@ -1,0 +1,131 @@
+"""Views taken under ``no_grad`` that look like leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leafmagic.cell import Place
+from leafmagic.events import Accessed, BackwardReturned
+from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.leaves import made_at
+from leafmagic.model import Model
+from leafmagic.records import TensorRecord, best_name
+
+_MOST = 2_000
+
+
+@register
+class PhantomLeaf(Rule):
+    """A loss was computed from a view that was taken under ``no_grad``.
+
+    A view of a tensor that requires grad says so too, also when it is taken with grad
+    mode off. Having no ``grad_fn`` it says that it is a leaf, but backward has no place
+    to put its gradient: neither the view nor what it is a view of gets one, and nothing
+    is raised.
+
+    Failing cell::
+
+        w = torch.nn.Parameter(torch.ones(4))
+        with torch.no_grad():
+            flat = w.view(2, 2)
+        loss = (flat ** 2).sum()
+        loss.backward()
+        print(flat.grad, w.grad)       # None None
+
+    Fixed::
+
+        w = torch.nn.Parameter(torch.ones(4))
+        flat = w.view(2, 2)
+        loss = (flat ** 2).sum()
+        loss.backward()
+        print(w.grad)
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
+    """
+
+    kind = "grad_mode"
+    code = "LM704"
+    events = (BackwardReturned, Accessed)
+
+    def __init__(self) -> None:
+        self._told: dict[int, Finding] = {}
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Look behind the roots of a pass that ended well; then at reads of ``.grad``."""
+        if isinstance(event, Accessed):
+            yield from self._read(event, model)
+        elif not event.failed:
+            roots = next((p.roots for p in reversed(model.passes) if p.ordinal == event.began), ())
+            for record in _phantoms(model, roots):
+                yield self._used(model, record, model.place(event.site))
+
+    def _used(self, model: Model, record: TensorRecord, at: Place | None) -> Finding:
+        base = model.tensor(record.seen.base)
+        made = made_at(model, record)
+        name = best_name(record) or (made.source if made is not None else "this view")
+        whole = best_name(base) if base is not None else ""
+        whole = whole or "the tensor it is a view of"
+        told = self.finding(
+            f"`{name}` is a view of `{whole}` taken with grad mode off: it says that it is a "
+            f"leaf, but backward reaches neither `{name}` nor `{whole}`.",
+            fix=_fix(made, name),
+            variable=name,
+            cause=made or at,
+            symptom=None if at is None else at.line,
+            record=record,
+        )
+        for tid in (record.tid, record.seen.base):
+            self._told[tid] = told
+        return told
+
+    def _read(self, event: Accessed, model: Model) -> Iterator[Finding]:
+        """Move the symptom down to where the gradient is missed."""
+        told = self._told.pop(event.tid, None) if event.what == "grad" else None
+        place = model.place(event.site)
+        if told is None or not event.by_user or event.value != -1 or place is None:
+            return
+        if told.symptom_line is not None and place.label == told.cell:
+            yield _noticed_at(told, place.line)
+
+
+def _noticed_at(told: Finding, line: int) -> Finding:
+    values = told.to_dict() | {"symptom_line": max(line, told.symptom_line or 0), "count": 0}
+    return Finding.from_dict(values)
+
+
+def _fix(made: Place | None, name: str) -> str:
+    if made is None or not made.source:
+        return f"take the view `{name}` with grad mode on"
+    call = made.source
+    if made.targets == (name,) and not made.unpacked:
+        call = f"{name} = {call}"
+    return f"{call}  # outside of torch.no_grad()"
+
+
+def _phantoms(model: Model, roots: tuple[int, ...]) -> Iterator[TensorRecord]:
+    """Yield the phantom leaves that a loss was computed from, with grad mode on."""
+    queue = list(roots)
+    seen = set(queue)
+    for tid in queue:
+        record = model.tensor(tid)
+        if record is None or not record.requires_grad or len(queue) > _MOST:
+            continue
+        if record.is_leaf:
+            if _is_phantom(model, record):
+                yield record
+            continue
+        for parent in record.inputs:
+            if parent not in seen:
+                seen.add(parent)
+                queue.append(parent)
+
+
+def _is_phantom(model: Model, record: TensorRecord) -> bool:
+    # Setting the flag, even to what it is, makes a leaf of it.
+    if record.nid >= 0 or record.flagged or not record.seen.requires_grad:
+        return False
+    base = model.tensor(record.seen.base)
+    return base is not None and base.requires_grad
