@@ -27,6 +27,7 @@ from torch.optim import optimizer as torch_optimizer
 
 _LABEL = re.compile(r"Cell In\[(\d+)\]")
 _FORWARD = re.compile(r'File "(?P<name>[^"]+)", line (?P<line>\d+)')
+_NOTE = "leafmagic: "
 _LAST = ("last_exc", "last_type", "last_value", "last_traceback")
 
 
@@ -137,10 +138,13 @@ class CaseShell:
         ):
             try:
                 self._load()
+                told = len(sink.getvalue())
                 numbers: list[int] = []
                 for cell in cells:
                     numbers.append(cell.number)
                     self._run_cell(cell, ran, numbers)
+                lines = sink.getvalue()[told:].split("\n")
+                ran.notes += [line for line in lines if line.startswith(_NOTE)]
                 torch.set_grad_enabled(True)
                 if check:
                     exec(compile(check, "<check>", "exec"), self.shell.user_ns)
@@ -182,6 +186,8 @@ class CaseShell:
             ran.points |= next((spot for spot in reversed(lines) if spot), set())
         trace = leafmagic.last() if self.traced else None
         if trace is None or trace is before:
+            if self.traced and result.error_before_exec is None:
+                ran.notes.append("a cell was not traced")
             return
         for finding in trace.findings:
             label = _LABEL.search(finding.cell or "")

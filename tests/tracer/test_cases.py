@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 from casefiles import HAZARD, BadCaseError, Case, Spot, cells_of, load, mentions, parse, pending
+from casejudge import Verdict, names, of_leafmagic, of_torch, right, torch_alarms, usable
 from caserun import CaseShell, Found, Ran
+
+from leafmagic.findings import Finding
 
 CASES = load()
 PENDING = pending()
@@ -44,13 +47,11 @@ def test_it_is_found(case: Case, case_shell: CaseShell) -> None:
     if ran.notes or (case.raises is not None and ran.raised != [case.raises] * bool(case.raises)):
         # Not an assertion: to be pending excuses finding nothing, and nothing else.
         raise RuntimeError(f"{ran.notes} {ran.raised} {ran.said}")
-    right = [f for f in ran.found if f.finding.kind == case.kind and f.spot == case.cause]
-    assert right, f"found at {case.cause} should be {case.kind}; found:\n{told(ran.found)}"
-    assert any(
-        f.finding.variable == case.variable or mentions(f.finding.message, case.variable)
-        for f in right
-    ), f"{case.variable} is not named:\n{told(right)}"
-    assert any(f.finding.fix for f in right), f"there is no fix:\n{told(right)}"
+    there = right(case, ran)
+    assert there, f"there should be {case.kind} at {case.cause}; found:\n{told(ran.found)}"
+    named = [f for f in there if names(case, f)]
+    assert named, f"{case.variable} is not named:\n{told(there)}"
+    assert any(usable(f) for f in named), f"there is no fix:\n{told(named)}"
 
 
 @pytest.mark.parametrize("case", params(QUIET))
@@ -220,16 +221,61 @@ def test_a_cause_in_an_earlier_cell_is_put_there(case_shell: CaseShell) -> None:
     assert [f.spot for f in ran.found] == [Spot(2, 2)], told(ran.found)
 
 
+def test_a_cell_that_is_not_traced_is_no_quiet_one(
+    case_shell: CaseShell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from leafmagic.tracing import Tracer
+
+    def broken(tracer: Tracer) -> None:
+        raise ZeroDivisionError
+
+    assert case_shell.run(cells_of("w = 1")).notes == []
+    monkeypatch.setattr(Tracer, "start", broken)
+    assert any("beginning the trace failed" in note for note in case_shell.run(cells_of("1")).notes)
+
+
 def test_a_failing_check_fails(case_shell: CaseShell) -> None:
     with pytest.raises(AssertionError):
         case_shell.run(cells_of("w = 1"), "assert w == 2")
 
 
-def test_without_leafmagic_torch_speaks_for_itself() -> None:
-    code = "import torch\nw = torch.ones(2, requires_grad=True)\n# %%\n(w * 2).grad\nw += 1"
+# The judge.
+
+JUDGED = """# title: a read of a computed tensor, and a write
+# kind: nonleaf_grad_read
+# variable: h
+
+import torch
+w = torch.ones(2, requires_grad=True)
+# %%
+h = w * 2  #! cause
+h.sum().backward()
+h.grad  #! symptom
+# %%
+w += 1
+"""
+
+
+def test_torch_alone_is_judged_by_what_it_says_and_where() -> None:
+    case = parse(JUDGED, Path("nonleaf_grad_read/nlg-99.py"))
     with CaseShell(traced=False) as plain:
-        ran = plain.run(cells_of(code))
+        ran = plain.run(case.cells)
     assert ran.found == []
     assert ran.raised == ["RuntimeError"]
-    assert ran.points == {Spot(2, 1), Spot(2, 2)}
-    assert len(ran.said) == 2
+    assert ran.points == {Spot(2, 3), Spot(3, 1)}
+    assert torch_alarms(ran) == 1
+    assert of_torch(case, ran) == Verdict(said=True, line=False, named=False)
+
+
+def test_leafmagic_is_judged_by_the_finding_of_the_kind(case_shell: CaseShell) -> None:
+    case = parse(JUDGED, Path("nonleaf_grad_read/nlg-99.py"))
+    ran = case_shell.run(case.cells)
+    assert {f.finding.kind for f in ran.found} == {case.kind, "leaf_inplace"}
+    assert of_leafmagic(case, ran) == Verdict(True, True, True, True, True)
+    ran.found = [f for f in ran.found if f.finding.kind != case.kind]
+    assert of_leafmagic(case, ran) == Verdict(said=True, line=False, named=False)
+
+
+@pytest.mark.parametrize(("fix", "good"), [("w.detach()", True), ("with x: ", False), ("", False)])
+def test_a_fix_that_breaks_off_is_none(fix: str, good: bool) -> None:
+    assert usable(Found(Finding("", "", "info", "", fix), None)) == good
