@@ -52,6 +52,8 @@ class Run:
     warned: bool = False
     lent: str | None = None
     """A file name that has lines in `linecache` for the length of this run only."""
+    asked: tuple[str, ...] = ()
+    """Names that the cell itself asks to retain."""
 
     def explain(self, error: BaseException) -> None:
         """Let the trace add its note to an exception before it is shown."""
@@ -149,7 +151,14 @@ class CellRunner:
 
     # Begin and end.
 
-    def begin(self, line: str, options: Options, into: str, filename: str | None) -> None:
+    def begin(
+        self,
+        line: str,
+        options: Options,
+        into: str,
+        filename: str | None,
+        asked: tuple[str, ...] = (),
+    ) -> None:
         """Begin the trace of the cell whose first line is being run."""
         if not self.stack:
             note("no cell is running here, so nothing is traced")
@@ -169,6 +178,8 @@ class CellRunner:
             number = execution.number or self.shell.execution_count
             source = describe_traced(raw, f"%%{line}".rstrip(), number, filename)
             self._start(execution, options, source, into=into)
+            if execution.run is not None:
+                execution.run.asked = asked
 
     def run_nested(self, text: str) -> None:
         """Run a whole ``%%autograd`` cell from inside another cell, and fail with it.
@@ -252,6 +263,9 @@ class CellRunner:
         if run.screen is not None:
             with guarded("the display"):
                 run.screen.close()
+        if run.asked and error is None:
+            with guarded("looking for names to retain"):
+                _say_unseen(run.trace, run.asked)
         if run.options.strict and result is not None and error is None:
             with guarded("the strict check"):
                 self._fail(result, StrictError.from_findings(run.trace.findings, run.label))
@@ -290,6 +304,15 @@ def _close(run: Run, error: BaseException | None = None) -> None:
             run.hook.remove()
         if run.lent is not None:
             linecache.cache.pop(run.lent, None)
+
+
+def _say_unseen(trace: Tracer, names: tuple[str, ...]) -> None:
+    """Say which names never stood for a tensor, so that nothing was retained."""
+    model = trace.model
+    known = {name for _, name in model.history} | {record.hint for record in model.slots.records}
+    unseen = [name for name in dict.fromkeys(names) if name not in known]
+    if unseen:
+        note(f"--retain {', '.join(unseen)}: no tensor had that name")
 
 
 def _loop_is_running() -> bool:

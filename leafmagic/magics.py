@@ -130,7 +130,8 @@ class LeafMagic(Magics):
         """Begin the trace of the cell that is running; its line 1 calls this."""
         options, into = self.read(line.split())
         filename = sys._getframe(1).f_code.co_filename
-        self.runner.begin(f"{self.name} {line}", options, into, filename)
+        asked = tuple(name for name in options.retain if name not in self.retain)
+        self.runner.begin(f"{self.name} {line}", options, into, filename, asked)
 
     @no_var_expand
     @magic_arguments("autograd")

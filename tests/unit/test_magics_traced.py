@@ -56,6 +56,42 @@ def test_strict_names_the_line(ip: Any, run_cell: Any) -> None:
     run_cell(CELL.replace("--mode off", "--mode off --strict --ignore nonleaf_grad_read"))
 
 
+SAID = "leafmagic: --retain no: no tensor had that name\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "body", "said"),
+    [
+        ("--retain no", "h = w * 2", SAID),
+        ("--retain h --retain no", "h = w * 2\nno = 3", SAID),
+        ("--retain no", "no = w * 2\ndel no", ""),
+        ("--retain w", "h = w * 2", ""),
+        ("--retain no", "def f(x):\n    no = x * 2\n    return no.sum()\nf(w).backward()", ""),
+        ("--retain no", "def f(no):\n    return (no * 2).sum()\nf(w * 2).backward()", ""),
+        ("--retain no", "hs = [no * 2 for no in [w * 2, w * 3]]", ""),
+        ("--retain no", "1 / 0", ""),
+        ("", "h = w * 2", ""),
+    ],
+)
+def test_a_name_that_cannot_be_retained_is_said(
+    ip: Any, run_cell: Any, capsys: Any, options: str, body: str, said: str
+) -> None:
+    run_cell("import torch\nw = torch.ones(2, requires_grad=True)")
+    run_cell(f"%%autograd --mode off {options}\n{body}", fails="/ 0" in body)
+    assert capsys.readouterr().err == said
+
+
+def test_a_name_retained_by_default_need_not_be_in_every_cell(
+    ip: Any, run_cell: Any, capsys: Any
+) -> None:
+    run_cell("%config LeafMagic.retain = ['no']")
+    run_cell("%%autograd --mode off\nx = 1")
+    run_cell("%autograd on --mode off --retain no")
+    run_cell("x = 1")
+    run_cell("%autograd off")
+    assert capsys.readouterr().err == ""
+
+
 @pytest.mark.parametrize(
     "inside",
     ["%%time\n%%autograd --mode off --into t\n", "%%autograd --mode off --into t\n%%time\n"],
