@@ -130,6 +130,7 @@ class CaseShell:
         """
         ran = Ran()
         sink = io.StringIO()
+        modules = len(sys.modules)
         with (
             _fresh_torch(),
             warnings.catch_warnings(),
@@ -152,6 +153,8 @@ class CaseShell:
                     then(self.shell.user_ns)
             finally:
                 self._clean()
+        if len(sys.modules) > modules:
+            gc.freeze()  # what was imported stays, too
         return ran
 
     def _load(self) -> None:
