@@ -3,7 +3,17 @@
 Importing this package registers every rule; the registry is `RULES`.
 """
 
-from leafmagic.findings import flags, hidden, modes, phantoms, reads, rebound, writes
+from leafmagic.findings import (
+    custom_calls,
+    custom_saves,
+    flags,
+    hidden,
+    modes,
+    phantoms,
+    reads,
+    rebound,
+    writes,
+)
 from leafmagic.findings.base import RULES, Finding, Findings, Rule
 
 KINDS: tuple[str, ...] = tuple(dict.fromkeys(rule.kind for rule in RULES))
@@ -15,6 +25,8 @@ __all__ = [
     "Finding",
     "Findings",
     "Rule",
+    "custom_calls",
+    "custom_saves",
     "flags",
     "hidden",
     "modes",
