@@ -24,7 +24,7 @@ from leafmagic.options import GRADS, MODES, Grads, Mode, Options
 from leafmagic.recording import SUFFIXES
 from leafmagic.screen import show_document
 
-WORDS = ("on", "off", "status", "report", "why", "save")
+WORDS = ("on", "off", "status", "report", "why", "save", "explain")
 _FLAGS = ("--strict", "--no-strict")
 _VALUES = {"--mode": MODES, "--grads": GRADS}
 _OPTIONS = ("--into", "--mode", *_FLAGS, "--ignore", "--retain", "--grads")
@@ -176,6 +176,7 @@ class LeafMagic(Magics):
             %autograd on [options]       trace every cell from the next one on
             %autograd off                stop that
             %autograd status             say what is on
+            %autograd explain [KIND]     show the page of a kind of warning; list the kinds
 
         These words come first. An expression that begins with one of them, such as
         a variable called ``report``, is written in parentheses: ``%autograd (report)``.
@@ -188,7 +189,9 @@ class LeafMagic(Magics):
             self._on([*words, *more])
             return
         options, _ = self.read(words)
-        if word in ("why", "save"):
+        if word == "explain":
+            self._explain(tail.strip())
+        elif word in ("why", "save"):
             if not tail.strip():
                 raise UsageError(f"%{self.name} {word} needs {'EXPR' if word == 'why' else 'FILE'}")
             (self._why if word == "why" else self._save)(tail.strip())
@@ -269,12 +272,17 @@ class LeafMagic(Magics):
             raise UsageError(f"not an expression: {expression}") from None
 
     def _draw(self, expression: str, options: Options) -> None:
-        tensors = tensors_of(self._evaluate(expression))
+        value = self._evaluate(expression)
+        tensors = tensors_of(value)
         if not tensors:
             raise UsageError(f"{expression} is neither a tensor nor a module with parameters")
         from leafmagic.api import trace_of
 
-        document = trace_of(tuple(tensors), self.shell.user_ns).document()
+        namespace = dict(self.shell.user_ns)
+        if not is_tensor(value):
+            # The value itself may have no name: then its parameters go by their paths in it.
+            namespace[""] = value
+        document = trace_of(tuple(tensors), namespace).document()
         document["cell"]["label"] = expression
         show_document(document, options.mode, self.shell)
 
@@ -285,6 +293,13 @@ class LeafMagic(Magics):
         if not is_tensor(value):
             raise UsageError(f"why: {expression} is not a tensor but {type(value).__name__}")
         self._say(str(leafmagic.why(value, leafmagic.last(), expression)))
+
+    def _explain(self, word: str) -> None:
+        if word and (wrong := unknown_kind(word)):
+            raise UsageError(f"explain: {wrong}")
+        from leafmagic.findings.pages import pages
+
+        self._say(pages(word))
 
     # Completion.
 
@@ -308,7 +323,7 @@ class LeafMagic(Magics):
         previous = words[-1]
         if previous in _VALUES:
             return list(_VALUES[previous])
-        if previous == "--ignore":
+        if previous in ("--ignore", "explain"):
             return list(known_kinds())
         if previous in ("--retain", "--into", "why"):
             return variables

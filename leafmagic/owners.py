@@ -27,7 +27,8 @@ def owned(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor, bool]]:
     Yields
     ------
     path : str
-        Such as ``"net.0.weight"``, ``"outs[2]"`` or ``"state['h']"``.
+        Such as ``"net.0.weight"``, ``"outs[2]"`` or ``"state['h']"``; of what has the
+        empty name only the rest, such as ``"0.weight"``.
     tensor : Tensor
     registered : bool
         Whether a module lists it as a parameter or buffer.
@@ -53,15 +54,16 @@ def _of_item(path: str, item: Any) -> Iterator[tuple[str, Tensor, bool]]:
 
 
 def _of_module(path: str, module: torch.nn.Module) -> Iterator[tuple[str, Tensor, bool]]:
+    start = f"{path}." if path else ""
     for name, parameter in module.named_parameters():
-        yield f"{path}.{name}", parameter, True
+        yield start + name, parameter, True
     for name, buffer in module.named_buffers():
-        yield f"{path}.{name}", buffer, True
+        yield start + name, buffer, True
     for prefix, part in module.named_modules():
-        head = f"{path}.{prefix}" if prefix else path
+        head = f"{start}{prefix}." if prefix else start
         for name, value in list(part.__dict__.items()):
             if isinstance(value, Tensor):
-                yield f"{head}.{name}", value, False
+                yield head + name, value, False
 
 
 def own(namespace: Mapping[str, Any], ledger: Ledger) -> Iterator[tuple[str, int, bool]]:

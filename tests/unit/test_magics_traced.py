@@ -169,6 +169,31 @@ def test_draw_after_the_fact(
         assert word in shown, shown
 
 
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("torch.nn.Linear(2, 3)", ("weight", "bias")),
+        ("torch.nn.Sequential(torch.nn.Linear(2, 3))", ("0.weight", "0.bias")),
+        ("box.net", ("weight", "bias")),
+        ("net", ("net.weight", "net.bias")),
+        ("[torch.nn.Parameter(torch.ones(2))]", ("[0]",)),
+        ("dict(a=torch.nn.Parameter(torch.ones(2)))", ("['a']",)),
+    ],
+)
+def test_a_module_without_a_name_has_named_parameters(
+    ip: Any, run_cell: Any, capsys: Any, expression: str, names: tuple[str, ...]
+) -> None:
+    run_cell(
+        "import torch\nclass Box: pass\nbox = Box()\nbox.net = torch.nn.Linear(2, 1)\n"
+        "net = torch.nn.Linear(2, 1)\nweight = torch.ones(1)"
+    )
+    capsys.readouterr()
+    run_cell(f"%autograd {expression}")
+    rows = capsys.readouterr().out.partition("made at\n")[2].splitlines()
+    assert [row.split()[0] for row in rows if row.strip()] == list(names)
+    assert "" not in ip.user_ns
+
+
 def test_every_cell(ip: Any, run_cell: Any, capsys: Any) -> None:
     run_cell("%autograd on")
     run_cell("x = 1")
