@@ -134,7 +134,7 @@ def test_help_shows_every_option(ip: Any, capsys: Any) -> None:
         assert option in cell
     assert "%autograd [--into" in cell
     line = ip.object_inspect("%autograd")["docstring"]
-    for word in ("on", "off", "status", "report", "why EXPR", "save FILE", "(report)"):
+    for word in ("on", "off", "status", "report", "why EXPR", "save FILE", "explain", "(report)"):
         assert word in line
 
 
@@ -309,6 +309,45 @@ def test_tensors_of() -> None:
     assert tensors_of("text") == []
 
 
+# Pages.
+
+
+def test_explain_prints_the_pages_of_a_kind(ip: Any, run_cell: Any, capsys: Any) -> None:
+    run_cell("%autograd explain grad_mode")
+    out = capsys.readouterr().out
+    for code in ("LM701", "LM702", "LM703", "LM704"):
+        assert f"{code}  grad_mode" in out
+    assert "\nFailing cell::\n" in out
+    run_cell("%autograd explain LM702")
+    out = capsys.readouterr().out
+    assert "LM702  grad_mode" in out
+    assert "LM701" not in out
+
+
+def test_explain_lists_the_kinds(ip: Any, run_cell: Any, capsys: Any) -> None:
+    from leafmagic.findings import RULES
+
+    run_cell("%autograd explain")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines] == sorted([r.code, r.kind] for r in RULES)
+    assert all(len(line) < 120 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("grad_modes", "explain: unknown kind 'grad_modes'; did you mean grad_mode"),
+        ("zzzzzzzz", "explain: unknown kind 'zzzzzzzz'"),
+        ("LM101 LM102", "explain: unknown kind 'LM101 LM102'; did you mean LM1"),
+    ],
+)
+def test_explain_of_an_unknown_kind_is_one_line(
+    ip: Any, run_cell: Any, capsys: Any, word: str, said: str
+) -> None:
+    run_cell(f"%autograd explain {word}", fails=True)
+    assert f"UsageError: {said}" in capsys.readouterr().err
+
+
 # Completion.
 
 
@@ -334,6 +373,8 @@ def test_completion_of_options(ip: Any) -> None:
         ("%autograd --grads n", {"norm"}),
         ("%autograd on --grads n", {"norm"}),
         ("%%autograd --ignore LM101", {"LM101"}),
+        ("%autograd explain LM101", {"LM101"}),
+        ("%autograd explain nonleaf", {"nonleaf_grad_read"}),
     ],
 )
 def test_completion_of_values(ip: Any, line: str, values: set[str]) -> None:
