@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import importlib
 import keyword
-import pkgutil
 import sys
 from collections.abc import Callable
 from functools import lru_cache
@@ -33,12 +31,9 @@ _OPTIONS = ("--into", "--mode", *_FLAGS, "--ignore", "--retain", "--grads")
 @lru_cache(maxsize=1)
 def known_kinds() -> tuple[str, ...]:
     """Return the kinds and the codes of all findings."""
-    from leafmagic import findings
-    from leafmagic.findings.base import RULES
+    from leafmagic.findings import KINDS, RULES
 
-    for family in pkgutil.iter_modules(findings.__path__, "leafmagic.findings."):
-        importlib.import_module(family.name)
-    return tuple(word for rule in RULES for word in (rule.kind, rule.code))
+    return (*KINDS, *(rule.code for rule in RULES))
 
 
 def unknown_kind(word: str) -> str:
