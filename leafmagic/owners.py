@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
@@ -126,7 +127,8 @@ class ParameterPaths:
     def __init__(self, sites: Sites, namespace: Callable[[], Mapping[str, Any]]) -> None:
         self._sites = sites
         self._namespace = namespace
-        self._paths: dict[int, str] = {}
+        # With a weak reference: an ``id()`` is used again when its tensor is gone.
+        self._paths: dict[int, tuple[weakref.ref[Tensor], str]] = {}
 
     def find(self, frame: FrameType | None, new: list[tuple[int, Tensor]]) -> list[tuple[int, str]]:
         """Return the number and path of each new parameter that something holds.
@@ -137,9 +139,14 @@ class ParameterPaths:
             Where it is used: a module that is local there is found by its call.
         new : list of (tid, Tensor)
         """
-        if any(id(tensor) not in self._paths for _, tensor in new):
+        if any(self._path(tensor) is None for _, tensor in new):
             self._look(frame)
-        return [(tid, self._paths[id(t)]) for tid, t in new if id(t) in self._paths]
+        found = [(tid, self._path(tensor)) for tid, tensor in new]
+        return [(tid, path) for tid, path in found if path is not None]
+
+    def _path(self, tensor: Tensor) -> str | None:
+        known = self._paths.get(id(tensor))
+        return known[1] if known is not None and known[0]() is tensor else None
 
     def _look(self, frame: FrameType | None) -> None:
         modules = {
@@ -152,4 +159,8 @@ class ParameterPaths:
             text = call_text(self._sites, frame)
             if text and text not in modules:
                 modules = {text: root, **modules}
-        self._paths = {id(tensor): path for path, tensor, known in owned(modules) if known}
+        self._paths = {
+            id(tensor): (weakref.ref(tensor), path)
+            for path, tensor, known in owned(modules)
+            if known
+        }

@@ -478,3 +478,25 @@ def test_trace_in_a_function_of_a_test() -> None:
     names = {n.name for n in trace.graph.nodes}
     assert {"w", "h", "loss"} <= names
     assert trace.graph.named("h").source == "w * 2"
+
+
+def test_a_new_parameter_at_an_old_address_keeps_its_own_name() -> None:
+    ran = run_traced("""import torch
+net = torch.nn.Linear(2, 2)
+net(torch.ones(1, 2)).sum().backward()
+for _ in range(100):
+    at = {id(net.weight), id(net.bias)}
+    del net
+    fresh = [torch.nn.Parameter(torch.ones(2, 2)) for _ in range(20)]
+    mine = [p for p in fresh if id(p) in at]
+    if mine:
+        break
+    net = torch.nn.Linear(2, 2)
+    net(torch.ones(1, 2)).sum().backward()
+del fresh
+q = mine[0]
+del mine
+y = q * 2""")
+    check_well(ran)
+    names = {n.name for n in ran.trace.graph.nodes if n.kind == "tensor"}
+    assert "q" in names, names
