@@ -33,11 +33,13 @@ class RequiresGradFlag(Rule):
 
     Failing cell::
 
+        net = torch.nn.Linear(2, 1)
         for p in net.parameters():
             p.require_grad = False      # a new attribute; nothing is frozen
 
     Fixed::
 
+        net = torch.nn.Linear(2, 1)
         for p in net.parameters():
             p.requires_grad = False     # or net.requires_grad_(False)
 
@@ -207,6 +209,7 @@ class RetainGradMisuse(Rule):
 
     Failing cell::
 
+        x = torch.ones(3, requires_grad=True)
         y = x * 2
         y.sum().backward()
         y.retain_grad()        # too late
@@ -214,9 +217,11 @@ class RetainGradMisuse(Rule):
 
     Fixed::
 
+        x = torch.ones(3, requires_grad=True)
         y = x * 2
         y.retain_grad()
         y.sum().backward()
+        print(y.grad)
 
     References
     ----------

@@ -40,6 +40,8 @@ class HiddenLeaf(Rule):
     Fixed::
 
         x = torch.arange(6.).reshape(3, 2).requires_grad_()
+        x.sum().backward()
+        print(x.grad)
 
     References
     ----------

@@ -30,6 +30,7 @@ class NonleafGradRead(Rule):
 
     Fixed::
 
+        w = torch.ones(3, requires_grad=True)
         h = w * 2
         h.retain_grad()
         h.sum().backward()

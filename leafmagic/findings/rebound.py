@@ -112,6 +112,7 @@ class LeafRebound(Rule):
 
     Fixed::
 
+        w = torch.tensor(1., requires_grad=True)
         for _ in range(2):
             ((w - 8) ** 2).backward()
             with torch.no_grad():

@@ -43,6 +43,7 @@ class LeafInplace(Rule):
 
     Fixed::
 
+        w = torch.ones(3, requires_grad=True)
         with torch.no_grad():
             w -= 0.1
 
@@ -176,8 +177,10 @@ class SavedTensorMutated(Rule):
 
     Fixed::
 
+        x = torch.zeros(2, requires_grad=True)
         a = torch.exp(x)
-        a = a + 1
+        a = a + 1              # a new tensor
+        a.sum().backward()
 
     References
     ----------
