@@ -11,8 +11,7 @@ import asyncio
 import linecache
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -54,6 +53,8 @@ class Run:
     """A file name that has lines in `linecache` for the length of this run only."""
     asked: tuple[str, ...] = ()
     """Names that the cell itself asks to retain."""
+    nested: dict[str, str] = field(default_factory=dict)
+    """What to call code that the cell hands to the shell as a cell of its own, by file name."""
 
     def explain(self, error: BaseException) -> None:
         """Let the trace add its note to an exception before it is shown."""
@@ -112,6 +113,9 @@ class CellRunner:
         execution = self.stack[-1]
         execution.info = info
         execution.number = self._number(info)
+        if self.current is not None:
+            with guarded("numbering a nested cell"):
+                self._label_nested(self.current, execution)
         always = self.always()
         if always is None or self.current is not None:
             return
@@ -225,9 +229,14 @@ class CellRunner:
         self.warm_up.wait()
         from leafmagic.tracing import Tracer
 
-        label = partial(label_of, self.shell)
-        trace = Tracer(options, cell=source, namespace=self.shell.user_ns, label=label)
-        run = Run(trace, source.label, options, automatic=automatic)
+        nested: dict[str, str] = {}
+
+        def label(filename: str) -> str | None:
+            return nested.get(filename) or label_of(shell, filename)
+
+        shell = self.shell
+        trace = Tracer(options, cell=source, namespace=shell.user_ns, label=label)
+        run = Run(trace, source.label, options, automatic=automatic, nested=nested)
         execution.run = run
         try:
             if into:
@@ -278,6 +287,21 @@ class CellRunner:
         self.shell.last_execution_succeeded = False
         self.shell.showtraceback((StrictError, error, None))
 
+    def _label_nested(self, run: Run, execution: Execution) -> None:
+        """Give code that a magic runs as a cell the number of the cell around it.
+
+        IPython compiles it under the number of the next cell.
+        """
+        info = execution.info
+        if getattr(info, "store_history", False):
+            return
+        raw = info.raw_cell
+        cooked = getattr(info, "transformed_cell", None) or self.shell.transform_cell(raw)
+        filename = self.shell.compile.get_code_name(raw, cooked, self.shell.execution_count)
+        around = next((e.info for e in reversed(self.stack[:-1]) if e.info is not None), None)
+        part = _part_of_cell(getattr(around, "raw_cell", None) or "", raw)
+        run.nested[filename] = f"Cell In[{execution.number}] {part}"
+
     def _number(self, info: Any) -> int:
         """Return ``n`` of the ``In[n]`` that the notebook shows beside the cell."""
         for around in reversed(self.stack[:-1]):
@@ -313,6 +337,16 @@ def _say_unseen(trace: Tracer, names: tuple[str, ...]) -> None:
     unseen = [name for name in dict.fromkeys(names) if name not in known]
     if unseen:
         note(f"--retain {', '.join(unseen)}: no tensor had that name")
+
+
+def _part_of_cell(around: str, raw: str) -> str:
+    """Say which part of a cell runs as a cell of its own, with lines that count from there."""
+    body = raw.strip()
+    if not body or not around.rstrip().endswith(body):
+        return "<nested>"
+    above = around.rstrip()[: -len(body)].split("\n")
+    magics = [line.split()[0] for line in above if line.startswith("%%")]
+    return f"<below {magics[-1]}>" if magics else "<nested>"
 
 
 def _loop_is_running() -> bool:

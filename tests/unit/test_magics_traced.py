@@ -104,6 +104,34 @@ def test_with_time(ip: Any, run_cell: Any, inside: str) -> None:
     assert ip.user_ns["t"].document()["status"]["steps"] == 1
 
 
+@pytest.mark.parametrize("first", ["%%autograd --mode off --into t\n", ""])
+def test_one_number_for_a_cell_with_capture(ip: Any, run_cell: Any, first: str) -> None:
+    body = CELL.partition("\n")[2]
+    if not first:
+        run_cell("%autograd on --mode off --into t")
+    number = ip.execution_count
+    run_cell(f"{first}%%capture got\n{body}")
+    trace = ip.user_ns["t"]
+    (finding,) = trace.findings
+    assert trace.cell.label == f"Cell In[{number}]"
+    assert finding.cell == f"Cell In[{number}] <below %%capture>"
+    assert finding.source == "h = w * 2"
+    assert body.splitlines()[finding.line - 1] == finding.source
+    assert trace.graph.named("h").cell == finding.cell
+    run_cell("%autograd off")
+
+
+def test_the_number_of_code_that_a_cell_hands_to_the_shell(ip: Any, run_cell: Any) -> None:
+    body = CELL.partition("\n")[2]
+    number = ip.execution_count
+    run_cell(f"%%autograd --mode off --into t\nget_ipython().run_cell({body!r})\nx = 1")
+    (finding,) = ip.user_ns["t"].findings
+    assert finding.cell == f"Cell In[{number}] <nested>"
+    run_cell(f"%%autograd --mode off --into t\n{body}")
+    (finding,) = ip.user_ns["t"].findings
+    assert finding.cell == f"Cell In[{number + 1}]"
+
+
 def test_lines_inside_time_are_found(ip: Any, run_cell: Any) -> None:
     run_cell("%%time\n" + CELL)
     trace = ip.user_ns["t"]
