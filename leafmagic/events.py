@@ -327,7 +327,7 @@ class AttributeStored(NamedTuple):
 
 
 class SourceRead(NamedTuple):
-    """The text of what was traced; once per trace, before `Finished`.
+    """The text of what was traced, before `Finished`; then those of its custom functions.
 
     Attributes
     ----------
@@ -339,7 +339,7 @@ class SourceRead(NamedTuple):
         Names in the text that stand for something of torch, such as
         ``("no_grad", "torch.autograd.grad_mode.no_grad")``.
     first, last : int
-        The lines that were traced.
+        The lines that were traced; 1 and 0 where none of them were.
     """
 
     ordinal: int

@@ -200,7 +200,7 @@ class Tracer(Trace):
             # Not what was typed, which may hold magics, but what was compiled.
             text = self.sites.text(self.cell.filename or "") or self.cell.text
             ordinal, label = self._log.next_ordinal, self.cell.label
-            read = source_read(ordinal(), self.cell, text, namespace, self._entered)
+            read = source_read(ordinal, self.cell, self.sites, namespace, self._entered)
             for event in [*names.stray_attributes(text, label, namespace, ordinal), *read]:
                 self._log.emit(event)
         self._log.emit(Finished(self._log.next_ordinal()))

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from leafmagic.cell import CellSource
+from leafmagic.cell import CellSource, is_user_file
 from leafmagic.events import SourceRead
+from leafmagic.sites import Sites
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _PLAIN = (ModuleType, FunctionType, BuiltinFunctionType, type)
 
 
 def source_read(
-    ordinal: int, cell: CellSource, text: str, namespace: Mapping[str, Any], entered: int = 0
+    ordinal: Callable[[], int],
+    cell: CellSource,
+    sites: Sites,
+    namespace: Mapping[str, Any],
+    entered: int = 0,
 ) -> list[SourceRead]:
-    """Describe the text of a trace.
+    """Describe the text of a trace, and texts that its custom functions come from.
 
     Parameters
     ----------
-    text : str
-        What was compiled.
     namespace : mapping
         Where the names of the text are looked up.
     entered : int
@@ -32,15 +35,39 @@ def source_read(
     Returns
     -------
     list of SourceRead
-        One; none where the traced lines are not known.
+        First that of the trace.
     """
+    filename = cell.filename or ""
+    text = sites.text(filename) or cell.text
     lines = _block_at(text, entered) if entered else (1, text.count("\n") + 1)
-    if lines is None:
-        return []
+    found = [
+        SourceRead(
+            ordinal(), cell.label, filename, text, _names(text, namespace), *(lines or (1, 0))
+        )
+    ]
+    for other in sorted(_homes_of_functions(namespace) - {filename}):
+        text, label = sites.text(other), sites.label(other)
+        found += [SourceRead(ordinal(), label, other, text, _names(text, namespace), 1, 0)]
+    return found
+
+
+def _names(text: str, namespace: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the words of a text that stand for something of torch, and its path."""
     words = sorted(set(_WORD.findall(text)).intersection(namespace))
     known = ((word, _path_in_torch(namespace[word])) for word in words)
-    names = tuple((word, path) for word, path in known if path)
-    return [SourceRead(ordinal, cell.label, cell.filename or "", text, names, *lines)]
+    return tuple((word, path) for word, path in known if path)
+
+
+def _homes_of_functions(namespace: Mapping[str, Any]) -> set[str]:
+    """Return the files of the user's that define custom functions of a namespace."""
+    found: set[str] = set()
+    for value in list(namespace.values()):
+        if type(value).__name__ == "FunctionMeta" and _path_in_torch(type(value)):
+            code = getattr(vars(value).get("backward"), "__func__", None)
+            filename = getattr(getattr(code, "__code__", None), "co_filename", "")
+            if filename and is_user_file(filename):
+                found.add(filename)
+    return found
 
 
 def _path_in_torch(value: Any) -> str:

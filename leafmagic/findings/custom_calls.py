@@ -267,15 +267,28 @@ class GradInsideBackward(Rule):
     kind = "custom_function"
     code = "LM803"
     severity = "error"
-    events = (Raised,)
+    events = (Raised, SourceRead)
 
-    def check(self, event: Raised, model: Model) -> Iterator[Finding]:
+    def __init__(self) -> None:
+        self._failed = ""
+        """The file of a pass that raised, and whose reason was not found there."""
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at passes that raised though their roots have a graph."""
+        if isinstance(event, SourceRead):
+            if self._failed and not event.last and event.filename != self._failed:
+                yield from self._search(source_read(event), model)
+            return
         place = model.place(event.site)
         if place is None or _NO_GRAPH not in event.text or not _had_graph(event, model):
             return
+        found = list(self._search(source_at(place), model))
+        yield from found
+        self._failed = "" if found else place.filename
+
+    def _search(self, source: Source, model: Model) -> Iterator[Finding]:
         names = {node.seen.name for node in model.nodes.values()}
-        for function in custom_functions(source_at(place)):
+        for function in custom_functions(source):
             backward = function.methods.get("backward")
             if backward is not None and f"{function.name}Backward" in names:
                 yield from self._look(function, backward)

@@ -13,6 +13,7 @@ from leafmagic.findings.customs import (
     calls_of,
     custom_functions,
     inside,
+    reached,
 )
 from leafmagic.findings.source import source_read
 from leafmagic.model import Model
@@ -74,9 +75,11 @@ class SavedIntermediate(Rule):
             return
         names = {node.seen.name for node in model.nodes.values()}
         source = source_read(event)
-        for function in custom_functions(source, event.first, event.last):
+        at = model.place(twice)
+        for function in reached(source, event):
             if f"{function.name}Backward" in names:
-                yield from self._look(function, model.line(twice))
+                here = at is not None and at.label == source.label
+                yield from self._look(function, at.line if at is not None and here else None)
 
     def _look(self, function: CustomFunction, symptom: int | None) -> Iterator[Finding]:
         source, backward = function.source, function.methods.get("backward")

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from leafmagic.events import SourceRead
 from leafmagic.findings.source import Function, Source
 
 
@@ -52,6 +53,8 @@ _FIXED = _words("shape dtype device data ndim layout itemsize")
 _SAME = _words("contiguous to float double half cuda cpu type type_as")
 """Calls that may give back the tensor itself."""
 
+_NO_END = 1 << 30
+
 _WITH_INDICES = _words("max min sort topk median mode kthvalue cummax cummin")
 
 
@@ -95,7 +98,7 @@ class CustomFunction:
         return [method for method in found if method is not None and self.context(method)]
 
 
-def custom_functions(source: Source, first: int = 1, last: int = 1 << 30) -> list[CustomFunction]:
+def custom_functions(source: Source, first: int = 1, last: int = _NO_END) -> list[CustomFunction]:
     """List the custom functions defined in these lines."""
     found: list[CustomFunction] = []
     for node in source.within(1, last):
@@ -107,6 +110,11 @@ def custom_functions(source: Source, first: int = 1, last: int = 1 << 30) -> lis
             if node.lineno >= first:
                 found.append(CustomFunction(source, node, methods))
     return found
+
+
+def reached(source: Source, event: SourceRead) -> list[CustomFunction]:
+    """List the custom functions of the traced lines; of another file, all of them."""
+    return custom_functions(source, event.first, event.last or _NO_END)
 
 
 def inside(method: ast.AST) -> Iterator[ast.AST]:

@@ -206,6 +206,23 @@ def test_a_pass_that_fails_outside_is_not_blamed_on_a_backward() -> None:
     assert not {f for f in ran.found if f[0] == "custom_function"}
 
 
+@pytest.mark.parametrize(
+    "name", ["intermediate by name, differentiated twice", "grad in backward, in one expression"]
+)
+def test_a_function_of_an_earlier_cell_is_found_where_it_is_used(name: str) -> None:
+    text, (variable, line, _) = MISTAKES[name]
+    lines = text.splitlines()
+    end = next(i for i, words in enumerate(lines) if i > 3 and words[:1].isalpha())
+    first = run_traced("\n".join(lines[:end]))
+    assert first.trace.findings == ()
+    ran = run_traced("\n" * 40 + "\n".join(lines[end:]), first.ns)
+    assert ran.found == {("custom_function", variable, line)}
+    (found,) = ran.trace.findings
+    assert found.cell == first.trace.cell.filename  # the kit has no names for cells
+    assert found.symptom_line is not None
+    assert found.symptom_line < 40
+
+
 def test_fixes_are_made_of_the_cell() -> None:
     def fix(name: str) -> str:
         (found,) = run_traced(MISTAKES[name][0]).trace.findings

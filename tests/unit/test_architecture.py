@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "ledger": ("autograd", "events", "log"),
     "retaining": ("autograd", "events", "ledger", "log", "sites"),
     "owners": ("events", "ledger", "sites"),
-    "wording": ("cell", "events"),
+    "wording": ("cell", "events", "sites"),
     "names": ("events", "ledger", "log", "owners", "retaining", "sites", "statements"),
     "ops": ("autograd", "events", "functions", "ledger", "log"),
     "passes": ("autograd", "events", "ledger", "log"),
