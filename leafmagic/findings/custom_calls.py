@@ -15,7 +15,7 @@ from leafmagic.findings.customs import (
     custom_functions,
     inside,
 )
-from leafmagic.findings.source import Source, source_at, source_read
+from leafmagic.findings.source import Source, mentions, source_at, source_read
 from leafmagic.model import Model
 
 _NO_GRAPH = "does not require grad and does not have a grad_fn"
@@ -65,6 +65,8 @@ class GradModeAskedInForward(Rule):
 
     def check(self, event: SourceRead, _: Model) -> Iterator[Finding]:
         """Look for the question in ``forward``."""
+        if not mentions(event, "is_grad_enabled"):
+            return
         source = source_read(event)
         for function in custom_functions(source, event.first, event.last):
             forward = function.methods.get("forward")

@@ -15,7 +15,7 @@ from leafmagic.findings.customs import (
     inside,
     reached,
 )
-from leafmagic.findings.source import source_read
+from leafmagic.findings.source import mentions, source_read
 from leafmagic.model import Model
 
 
@@ -71,7 +71,7 @@ class SavedIntermediate(Rule):
     def check(self, event: SourceRead, model: Model) -> Iterator[Finding]:
         """Look at functions in the graph, if a pass followed one with ``create_graph``."""
         twice = _second_pass(model)
-        if twice is None:
+        if twice is None or not mentions(event, "Function"):
             return
         names = {node.seen.name for node in model.nodes.values()}
         source = source_read(event)
@@ -205,6 +205,8 @@ class KeptOnContext(Rule):
 
     def check(self, event: SourceRead, model: Model) -> Iterator[Finding]:
         """Look for tensors that ``forward`` stores on ``ctx``."""
+        if not event.last or not mentions(event, "Function"):
+            return
         source = source_read(event)
         for function in custom_functions(source, event.first, event.last):
             for method in function.savers:

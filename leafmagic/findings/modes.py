@@ -10,7 +10,7 @@ from leafmagic.events import Raised, SourceRead
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import made_at
-from leafmagic.findings.source import Function, Source, source_at, source_read
+from leafmagic.findings.source import Function, Source, mentions, source_at, source_read
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
 
@@ -57,6 +57,8 @@ class ModeThrownAway(Rule):
 
     def check(self, event: SourceRead, model: Model) -> Iterator[Finding]:
         """Look for the call as a statement."""
+        if not mentions(event, *_MODES):
+            return
         source = source_read(event)
         for node in source.within(event.first, event.last):
             if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
@@ -118,6 +120,8 @@ class ModeEnteredByHand(Rule):
 
     def check(self, event: SourceRead, _: Model) -> Iterator[Finding]:
         """Look for ``__enter__`` called on a call."""
+        if "__enter__" not in event.text:
+            return
         source = source_read(event)
         for node in source.within(event.first, event.last):
             if (

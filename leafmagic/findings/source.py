@@ -48,7 +48,7 @@ class Source:
             self.tree = ast.parse(text)
         except (SyntaxError, ValueError):
             self.tree = ast.Module([], [])
-        self.nodes = list(ast.walk(self.tree))
+        self.nodes = sorted(ast.walk(self.tree), key=lambda n: getattr(n, "lineno", 0))
         self._parents = {
             id(child): node for node in self.nodes for child in ast.iter_child_nodes(node)
         }
@@ -79,9 +79,8 @@ class Source:
         return found
 
     def within(self, first: int, last: int) -> Iterator[ast.AST]:
-        """Yield the nodes that begin in these lines, in the order of the text."""
-        nodes = [n for n in self.nodes if first <= getattr(n, "lineno", 0) <= last]
-        yield from sorted(nodes, key=lambda n: getattr(n, "lineno", 0))
+        """Return the nodes that begin in these lines, in the order of the text."""
+        return (n for n in self.nodes if first <= getattr(n, "lineno", 0) <= last)
 
     def parents(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield what a node stands in, innermost first."""
@@ -164,6 +163,11 @@ def _characters(line: str, column: int | None) -> int | None:
 
 
 _parsed = lru_cache(maxsize=8)(Source)
+
+
+def mentions(event: SourceRead, *words: str) -> bool:
+    """Tell whether a text may be about something of torch, without parsing it."""
+    return any(word in event.text or any(word in path for _, path in event.names) for word in words)
 
 
 def source_read(event: SourceRead) -> Source:
