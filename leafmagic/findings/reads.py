@@ -5,12 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from leafmagic.cell import Place
 from leafmagic.events import Accessed, OpCalled
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, leaves_behind, made_at, unfilled_read
 from leafmagic.findings.rebound import ItemUpdates
 from leafmagic.model import Model
-from leafmagic.records import best_name
+from leafmagic.records import TensorRecord, best_name
+
+
+def _how_to_retain(
+    record: TensorRecord, variable: str, made: Place | None, read: Place
+) -> tuple[str, str]:
+    """Return what to call the tensor, and the call with the place where that name exists.
+
+    Where a function reads the gradient of what it is given, its own name for it is of no
+    use where the tensor is made.
+    """
+    call = f"{variable}.retain_grad()  # before backward"
+    if made is None:
+        return variable, call
+    same = (made.filename, made.function) == (read.filename, read.function)
+    if variable in made.targets or (same and not read.function.endswith(("comp>", "<genexpr>"))):
+        return variable, f"{call}, after line {made.line}"
+    bound = [name for name in record.names if name.line is not None]
+    here = [name for name in bound if (name.scope, name.name) == (read.scope, variable)]
+    outer = [name for name in bound if not name.scope and name.current]
+    if here or (outer and read.scope):
+        name = (here or outer)[-1]
+        spelt, line, label = name.name, name.line, name.label
+    elif made.targets and not made.unpacked:
+        spelt, line, label = made.targets[0], made.line, made.label
+    else:
+        return variable, f"{call}, on what line {read.line} calls `{variable}`"
+    cell = "" if label in ("", made.label) else f" of {label}"
+    fix = f"{spelt}.retain_grad()  # before backward, after line {line}{cell}"
+    return spelt if read.scope else variable, fix
+
+
+def _function(place: Place) -> str:
+    name = place.function.rpartition(".")[2]
+    return "the lambda" if name == "<lambda>" else f"`{name}`"
 
 
 @register
@@ -75,11 +110,12 @@ class NonleafGradRead(Rule):
             f" Gradients are kept for the leaves behind it: {', '.join(named)}." if named else ""
         )
         made = made_at(model, record)
+        called, fix = _how_to_retain(record, variable, made, place)
+        alias = "" if called == variable else f", `{variable}` in {_function(place)},"
         yield self.finding(
-            f"`{variable}` is {what}, so backward does not fill `{variable}.grad`.{where}",
-            fix=f"{variable}.retain_grad()  # before backward"
-            + (f", after line {made.line}" if made is not None else ""),
-            variable=variable,
+            f"`{called}`{alias} is {what}, so backward does not fill `{called}.grad`.{where}",
+            fix=fix,
+            variable=called,
             cause=made or place,
             symptom=place.line,
             record=record,

@@ -206,3 +206,45 @@ def test_a_deep_net_does_not_cost_the_square_of_its_layers() -> None:
     finally:
         owners._of_module = original
     assert len(looked) <= 10
+
+
+HELPED = "w = torch.ones(2, requires_grad=True)\nh = w * 2\nh.sum().backward()\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "told", "fix"),
+    [
+        (f"def g(t): return t.grad\n{HELPED}g(h)", ("h", 4, 2, 1), "h.retain_grad()  # before backward, after line 4"),
+        (f"def g(t): return t.grad\n{HELPED}g(h)\nh.grad", ("h", 4, 7, 2), "h.retain_grad()  # before backward, after line 4"),
+        (f"{HELPED}(lambda t: t.grad)(h)", ("h", 3, 5, 1), "h.retain_grad()  # before backward, after line 3"),
+        (f"{HELPED}read = lambda t: t.grad\nread(h)\nread(h)", ("h", 3, 5, 2), "h.retain_grad()  # before backward, after line 3"),
+        ("def make(w):\n    r = w * 2\n    return r\ndef g(t):\n    return t.grad\nw = torch.ones(2, requires_grad=True)\nout = make(w)\nout.sum().backward()\ng(out)",
+         ("out", 3, 6, 1), "out.retain_grad()  # before backward, after line 8"),
+        ("def g(t):\n    return t.grad\ndef main():\n    w = torch.ones(2, requires_grad=True)\n    h = w * 2\n    h.sum().backward()\n    return g(h)\nmain()",
+         ("h", 6, 3, 1), "h.retain_grad()  # before backward, after line 6"),
+        ("def g(t):\n    return t.grad\nw = torch.ones(2, requires_grad=True)\ng(w * 2)",
+         ("t", 5, 3, 1), "t.retain_grad()  # before backward, on what line 3 calls `t`"),
+        ("class M(torch.nn.Module):\n    def forward(self, x):\n        self.h = x * 2\n        return self.h.sum()\nm = M()\nm(torch.ones(2, requires_grad=True)).backward()\nm.h.grad",
+         ("m.h", 4, 8, 1), "self.h.retain_grad()  # before backward, after line 4"),
+    ],
+)  # fmt: skip
+def test_a_gradient_read_by_a_helper_is_told_once_with_a_name_that_exists(
+    body: str, told: tuple[Any, ...], fix: str
+) -> None:
+    ran = run_traced(f"import torch\n{body}")
+    check_well(ran)
+    (finding,) = ran.trace.findings
+    assert finding.kind == "nonleaf_grad_read"
+    assert (finding.variable, finding.line, finding.symptom_line, finding.count) == told
+    assert finding.fix == fix
+
+
+def test_the_fix_of_a_helpers_read_works_when_pasted() -> None:
+    cell = f"import torch\ndef g(t): return t.grad\n{HELPED}got = g(h)"
+    (finding,) = run_traced(cell).trace.findings
+    lines = cell.split("\n")
+    lines.insert(finding.line, finding.fix)
+    ran = run_traced("\n".join(lines))
+    check_well(ran)
+    assert ran.trace.findings == ()
+    assert ran.ns["got"].tolist() == [1, 1]
