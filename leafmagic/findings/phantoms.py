@@ -10,9 +10,10 @@ from leafmagic.events import Accessed, BackwardReturned
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import made_at
 from leafmagic.model import Model
-from leafmagic.records import TensorRecord, best_name
+from leafmagic.records import NodeRecord, TensorRecord, best_name
 
 _MOST = 2_000
+_NEAR = 50
 
 
 @register
@@ -110,22 +111,41 @@ def _phantoms(model: Model, roots: tuple[int, ...]) -> Iterator[TensorRecord]:
     queue = list(roots)
     seen = set(queue)
     for tid in queue:
-        record = model.tensor(tid)
-        if record is None or not record.requires_grad or len(queue) > _MOST:
+        child = model.tensor(tid)
+        if child is None or not child.requires_grad or child.is_leaf or len(queue) > _MOST:
             continue
-        if record.is_leaf:
-            if _is_phantom(model, record):
+        for parent in child.inputs:
+            if parent in seen:
+                continue
+            seen.add(parent)
+            queue.append(parent)
+            record = model.tensor(parent)
+            if record is not None and _is_phantom(model, record, child):
                 yield record
-            continue
-        for parent in record.inputs:
-            if parent not in seen:
-                seen.add(parent)
-                queue.append(parent)
 
 
-def _is_phantom(model: Model, record: TensorRecord) -> bool:
+def _is_phantom(model: Model, record: TensorRecord, child: TensorRecord) -> bool:
     # Setting the flag, even to what it is, makes a leaf of it.
-    if record.nid >= 0 or record.flagged or not record.seen.requires_grad:
+    if not record.is_leaf or record.flagged or not record.seen.requires_grad:
         return False
     base = model.tensor(record.seen.base)
-    return base is not None and base.requires_grad
+    if base is None or not base.requires_grad or not record.requires_grad:
+        return False
+    # What the forward of a custom function returns was seen there, with grad mode off, and
+    # has a node by now: that of the function.
+    return not _near_custom(model.nodes.get(child.nid))
+
+
+def _near_custom(start: NodeRecord | None) -> bool:
+    """Tell whether a custom function is not far behind a node."""
+    queue = [start] if start is not None else []
+    seen = {node.nid for node in queue}
+    for node in queue:
+        # torch numbers its own nodes: MulBackward0.
+        if node.seen.name.endswith("Backward"):
+            return True
+        for to, _, _ in node.links:
+            if isinstance(to, NodeRecord) and to.nid not in seen and len(queue) < _NEAR:
+                seen.add(to.nid)
+                queue.append(to)
+    return False

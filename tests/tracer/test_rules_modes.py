@@ -64,7 +64,30 @@ MISTAKES = {
     ),
 }
 
+REVERSED = """class Rev(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return look(x)
+    @staticmethod
+    def backward(ctx, g):
+        return -g
+def look(x):
+    return x.view_as(x)
+w = torch.ones(4, requires_grad=True)
+"""
+
 CORRECT = {
+    "view returned by a custom function": REVERSED + "Rev.apply(w).sum().backward()",
+    "view of a computed tensor": REVERSED + "(Rev.apply(w * 2) * w).sum().backward()",
+    "through a layer": REVERSED
+    + "for _ in range(3):\n    torch.nn.functional.gelu(Rev.apply(w)).sum().backward()",
+    "reentrant checkpoint": (
+        "from torch.utils.checkpoint import checkpoint\nw = torch.ones(4, requires_grad=True)\n"
+        "y = checkpoint(lambda t: t.view(2, 2), w, use_reentrant=True)\n"
+        "z = checkpoint(lambda t: t[:2].exp().view(2), w, use_reentrant=True)\n"
+        "((y ** 2).sum() + z.sum()).backward()\nassert w.grad is not None"
+    ),
+    "as the root": REVERSED + "y = Rev.apply(w.sum())\ny.backward()",
     "kept and used": "m = torch.no_grad()\nwith m:\n    y = torch.ones(2) * 2",
     "kept and entered": (
         "m = torch.inference_mode()\nm.__enter__()\ny = torch.ones(2)\nm.__exit__(None, None, None)"
