@@ -245,7 +245,8 @@ class KeptOnContext(Rule):
             f"`{ctx}.{name}` lives as long as the graph, backward or not: it was not saved with "
             "save_for_backward.",
             fix=f"{first}{ctx}.save_for_backward({saved})  # in backward: "
-            f"{', '.join([*(_plain(o) for o in others), name])}, = {ctx}.saved_tensors",
+            f"{', '.join([*map(_plain, others), name])}{'' if others else ','} "
+            f"= {ctx}.saved_tensors",
             variable=f"{ctx}.{name}",
             cause=place,
             symptom=max(lines, default=None),

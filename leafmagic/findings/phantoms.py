@@ -101,8 +101,8 @@ def _fix(made: Place | None, name: str) -> str:
     if made is None or not made.source:
         return f"take the view `{name}` with grad mode on"
     call = made.source
-    if made.targets == (name,) and not made.unpacked:
-        call = f"{name} = {call}"
+    if made.targets and (made.unpacked or made.targets == (name,)):
+        call = f"{', '.join(made.targets)} = {call}"
     return f"{call}  # outside of torch.no_grad()"
 
 

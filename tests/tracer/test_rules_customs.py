@@ -232,6 +232,12 @@ def test_fixes_are_made_of_the_cell() -> None:
     assert fix("instance of a static function called") == "F.apply(X)"
     assert fix("backward in backward") == "with torch.enable_grad(): out = (x * x).sum()"
     assert fix("intermediate by name, differentiated twice").startswith("compute s in backward")
+    found = run_traced(
+        function("ctx.save_for_backward(x)\nctx.z = x.exp()\nreturn x")
+    ).trace.findings[0]
+    assert found.fix == (
+        "z = x.exp(); ctx.save_for_backward(x, z)  # in backward: x, z = ctx.saved_tensors"
+    )
     found = run_traced(function("ctx.z = torch.zeros(3)\nreturn x * 2")).trace.findings[0]
     assert found.fix == (
         "z = torch.zeros(3); ctx.save_for_backward(z)  # in backward: z, = ctx.saved_tensors"

@@ -56,6 +56,11 @@ MISTAKES = {
         "loss = (half * w.sum().detach()).exp().sum()\nloss.backward()\nx = 1\nw.grad",
         ("half", 3, 7),
     ),
+    "phantom leaf of several": (
+        "w = torch.ones(4, requires_grad=True)\nwith torch.no_grad():\n    a, b = w.chunk(2)\n"
+        "(a * w[:2]).sum().backward()",
+        ("a", 3, 4),
+    ),
     "phantom leaf in a loop": (
         "w = torch.nn.Parameter(torch.ones(4))\nb = torch.zeros(1, requires_grad=True)\n"
         "for _ in range(5):\n    with torch.no_grad():\n        v = w.view(2, 2)\n"
@@ -187,6 +192,8 @@ def test_an_explained_error_has_the_note() -> None:
 def test_the_fixes_run() -> None:
     ran = run_traced("with torch.inference_mode():\n    t = torch.zeros(1)\nt /= 2")
     exec(ran.trace.findings[0].fix, ran.ns)
+    ran = run_traced(MISTAKES["phantom leaf of several"][0])
+    assert ran.trace.findings[0].fix == "a, b = w.chunk(2)  # outside of torch.no_grad()"
     ran = run_traced("torch.no_grad()")
     try:
         exec(ran.trace.findings[0].fix, ran.ns)
