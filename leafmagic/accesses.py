@@ -80,7 +80,7 @@ class AccessRecorder:
             *self.ledger.take(),
         )
         if name == "set_grad" and value == -1 and not event.tensors:
-            self.log.replace((Accessed, site, event.tid), event)
+            self.log.note(event)
         else:
             self.log.emit(event)
 

@@ -22,22 +22,13 @@ _CODE: CodeType = (
 ).__code__.replace(co_name=NAME, co_qualname=NAME)
 
 
-class Callers:
-    """A function for each place in the code, which calls what it is given from there."""
+def caller_at(frame: FrameType) -> Caller:
+    """Return a function that calls what it is given, from the place where a frame is."""
+    code = frame.f_code
+    here = _CODE.replace(co_filename=code.co_filename, co_firstlineno=frame.f_lineno or 1)
+    return FunctionType(here, frame.f_globals, NAME)
 
-    def __init__(self) -> None:
-        self.known: dict[tuple[int, int], Caller] = {}
-        """By the ``id`` of the code and the instruction in it."""
-        self._codes: list[CodeType] = []
 
-    def of(self, frame: FrameType) -> Caller:
-        """Return the caller for the place at which a frame is."""
-        code = frame.f_code
-        key = (id(code), frame.f_lasti)
-        caller = self.known.get(key)
-        if caller is None:
-            # Kept, or its id could be used again.
-            self._codes.append(code)
-            here = _CODE.replace(co_filename=code.co_filename, co_firstlineno=frame.f_lineno or 1)
-            caller = self.known[key] = FunctionType(here, frame.f_globals, NAME)
-        return caller
+def run_plainly(func: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function from here, where there is no other way."""
+    return func(*args, **kwargs)

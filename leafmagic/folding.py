@@ -74,12 +74,12 @@ class Slots:
         if slot.key is not None and event.outputs:
             self.book.output(event.site, event.direct, event.outputs[0], slot, event.ordinal)
 
-    def repeated(self, event: OpRepeated) -> None:  # noqa: C901, PLR0912 - hot, and one thing
+    def repeated(self, event: OpRepeated) -> None:  # noqa: C901 - hot, and one thing
         """Take over the slot of an op that did the same again.
 
         Called instead of `feed`, for speed; most events of a long loop are of this type.
         """
-        ordinal, site, op, direct, inputs, turn, tid, nid, base, shape, before, times = event
+        ordinal, site, op, _, inputs, turn, tid, nid, base, shape, before, times = event
         slot = self._ops[(site, op)][turn]
         if slot is None:
             return
@@ -118,15 +118,26 @@ class Slots:
             if used is None or used.index != index:
                 self._moved(slot, inputs)
                 break
-        key = slot.key
-        if key is not None:
-            book = self.book
-            if book.names.get(key) == last:
-                book.names[key] = tid
-                past = book.history[key]
-                past[-1] = (tid, past[-1][1], ordinal)
-            else:
-                book.output(site, direct, tid, slot, ordinal)
+        if slot.key is not None:
+            self._name_again(slot, slot.key, last, event)
+
+    def _name_again(self, slot: OpSlot, key: tuple[str, str], last: int, event: OpRepeated) -> None:
+        """Let the name that a slot's output has in the source point to the newest one."""
+        book, tid = self.book, event.tid
+        held = book.names.get(key, -1)
+        if held == last:
+            book.names[key] = tid
+            past = book.history[key]
+            past[-1] = (tid, past[-1][1], event.ordinal)
+            return
+        old = self.tensors.get(held)
+        after = -1 if old is None else old.index
+        if after >= 0 and after == slot.after:
+            # Taken over from the same slot as in the step before: all is noted already.
+            book.names[key] = tid
+            return
+        book.output(event.site, event.direct, tid, slot, event.ordinal)
+        slot.after = after
 
     def _moved(self, slot: OpSlot, inputs: tuple[int, ...]) -> None:
         """Note that an op was called with other tensors than in the step before."""
@@ -238,6 +249,8 @@ class Slots:
     def introduce(self, event: Any) -> None:
         """Take in tensors and nodes that an event mentions for the first time."""
         site = getattr(event, "site", 0)
+        if not event.tensors and not event.nodes:
+            return
         what = getattr(event, "what", "") or getattr(event, "name", "")
         for index, seen in enumerate(event.tensors):
             key = ("at", type(event).__name__, site, what, index)
@@ -353,7 +366,8 @@ class Slots:
         if record.writes and record.writes[-1].site == event.site:
             record.writes[-1].ordinal = event.ordinal
         else:
-            remember(record.writes, Moment(event.ordinal, event.site, event.op))
+            what = getattr(event, "op", "step")
+            remember(record.writes, Moment(event.ordinal, event.site, what))
 
 
 def _is_held(record: TensorRecord) -> bool:

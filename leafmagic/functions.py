@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from types import FunctionType
 from typing import Any
+
+WriteCheck = Callable[[Any, Any], bool] | None
+"""From the arguments of a call to whether it may change one of them; None: it never does."""
 
 IGNORE, OP, READ, WRITE, CALL, BACKWARD, GRAD_MODE, SINK = range(8)
 """What to do when a function is seen: nothing; record an op; record a property read or
@@ -120,3 +126,34 @@ _OPERATORS = {
 def writes_in_place(op: str) -> bool:
     """Tell from its name whether an op changes its first argument."""
     return op == "setitem" or (op.endswith("_") and not op.endswith("__"))
+
+
+_WRITES_BUFFERS = {"batch_norm", "instance_norm", "embedding", "embedding_bag"}
+"""Functions of torch.nn.functional that change an argument, whatever it is called with."""
+
+
+def write_check(func: Any, op: str) -> WriteCheck:
+    """Return what tells from a call's arguments whether it may change one of them."""
+    if writes_in_place(op):
+        return _always
+    if type(func) is not FunctionType:
+        return None
+    module = func.__module__ or ""
+    if module == "torch.nn.functional" and op not in _WRITES_BUFFERS:
+        names = list(inspect.signature(func).parameters)
+        return _asked(names.index("inplace")) if "inplace" in names else None
+    if module in ("torch.functional", "torch._tensor"):
+        return None
+    # torch.nn.init, and what others wrote: only afterwards it can be told.
+    return _always
+
+
+def _always(_args: Any, _kwargs: Any) -> bool:
+    return True
+
+
+def _asked(position: int) -> Callable[[Any, Any], bool]:
+    def check(args: Any, kwargs: Any) -> bool:
+        return bool(args[position] if len(args) > position else kwargs.get("inplace"))
+
+    return check

@@ -35,8 +35,8 @@ _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device
 _tuple = tuple.__new__
 """Makes a NamedTuple in half the time of its own constructor; for the hot path only."""
 
-_tids = itertools.count(1)
-_nids = itertools.count(1)
+_numbers = itertools.count(1)
+"""For tensors and nodes alike: an op that makes one of each gives both the same."""
 _epochs = itertools.count(1)
 REFS: dict[int, TensorRef] = {}
 """By ``id()``: the reference, and with it the number, of every tensor that was seen."""
@@ -107,27 +107,33 @@ class Ledger:
                 self._describe(tensor, ref.tid)
             return ref.tid
         ref = TensorRef(tensor)
-        ref.tid = tid = next(_tids)
+        ref.tid = tid = next(_numbers)
         ref.epoch, ref.repeat = self.epoch, None
         ref.depth = 0 if is_leaf(tensor) else self.depth
         REFS[id(tensor)] = ref
         self._describe(tensor, tid)
         return tid
 
-    def repeated(self, tensor: Any, repeat: Repeat, watched: bool) -> tuple[int, int, int] | None:
+    def repeated(
+        self, tensor: Any, repeat: Repeat, watched: bool, inputs: tuple[int, ...], ordinal: int
+    ) -> bool:
         """Give a number to an output of which all else is known.
 
         Parameters
         ----------
         repeat : Repeat
-            What made it in the step before, with the name of the node to expect.
+            What made it in the step before; takes down what is new.
         watched : bool
             Whether it must be known when the node is gone.
+        inputs : tuple of int
+            What the op was called with.
+        ordinal : int
+            Of the event that this makes.
 
         Returns
         -------
-        tuple of (tid, nid, base) or None
-            None if it is not what was expected: a tensor that was known, or with or
+        bool
+            False if it is not what was expected: a tensor that was known, or with or
             without a node where the last one was not.
 
         Notes
@@ -136,38 +142,37 @@ class Ledger:
         remembered by its sequence number. Those count per thread; that a node of
         another thread has the same number and the same name is taken not to happen.
         """
-        if self.depth > DEEPEST or not isinstance(tensor, Tensor):
-            return None
+        if self.depth > DEEPEST or not (type(tensor) is Tensor or isinstance(tensor, Tensor)):
+            return False
         key, name = id(tensor), repeat.name
         ref = REFS.get(key)
         if ref is not None and ref() is tensor:
-            return None
+            return False
         node: Any = tensor.grad_fn
+        if (node is None) is not (not name):
+            return False
+        ref = TensorRef(tensor)
+        ref.tid = tid = next(_numbers)
+        ref.epoch, ref.repeat, ref.depth = self.epoch, repeat, self.depth
         nid = -1
         if node is None:
-            if name:
-                return None
+            ref.depth = 0
+        elif watched:
+            nid = self._mark(node)
+            repeat.mark = weakref.ref(node.metadata[MARK])
         else:
-            if not name:
-                return None
-            if watched:
-                nid = self._mark(node)
-                repeat.mark = weakref.ref(node.metadata[MARK])
-            else:
-                nid = next(_nids)
-                if repeat.mark is not alive:
-                    repeat.mark = alive
-                self._recent[node._sequence_nr()] = (nid, name)
-                if len(self._recent) > _RECENT:
-                    self._older, self._recent = self._recent, {}
-        ref = TensorRef(tensor)
-        ref.tid = tid = next(_tids)
-        ref.epoch, ref.repeat = self.epoch, repeat
-        ref.depth = self.depth if name else 0
-        repeat.ref = ref
+            nid = tid
+            if repeat.mark is not alive:
+                repeat.mark = alive
+            self._recent[node._sequence_nr()] = (nid, name)
+            if len(self._recent) > _RECENT:
+                self._older, self._recent = self._recent, {}
+        repeat.before, repeat.tid, repeat.ref = repeat.tid, tid, ref
         REFS[key] = ref
-        base = tensor._base
-        return tid, nid, -1 if base is None else self.tensor(base)
+        base = None if repeat.never_view else tensor._base
+        base_tid = -1 if base is None else self.tensor(base)
+        repeat.latest = (ordinal, inputs, tid, nid, base_tid, tensor.shape)
+        return True
 
     def number_of(self, node: Any) -> int:
         """Return the number of a node that this ledger met, else 0."""
@@ -192,22 +197,21 @@ class Ledger:
         epoch, refs = self.epoch, REFS
         numbers: list[int] = []
         depth = 0
-        for arg in args:
+        for arg in (*args, *kwargs.values()) if kwargs else args:
+            ref = refs.get(id(arg))
+            if ref is not None and ref.epoch == epoch and ref() is arg:
+                numbers.append(ref.tid)
+                if ref.depth > depth:  # noqa: PLR1730 - a call of max() costs more
+                    depth = ref.depth
+                continue
             kind = type(arg)
-            if kind is not Tensor and kind in _PLAIN:
+            if kind in _PLAIN:
                 continue
             if kind is Tensor or isinstance(arg, Tensor):
-                ref = refs.get(id(arg))
-                if ref is not None and ref.epoch == epoch and ref() is arg:
-                    numbers.append(ref.tid)
-                else:
-                    numbers.append(self.tensor(arg))
-                    ref = refs[id(arg)]
-                depth = max(depth, ref.depth)
+                numbers.append(self.tensor(arg))
+                depth = max(depth, refs[id(arg)].depth)
             elif isinstance(arg, list | tuple):
                 depth = max(depth, self._number_all(flatten((arg,), []), numbers))
-        if kwargs:
-            depth = max(depth, self._number_all(flatten(kwargs.values(), []), numbers))
         self.depth = depth + 1
         return tuple(numbers)
 
@@ -231,7 +235,7 @@ class Ledger:
 
     def _describe_facts(self, tensor: Tensor, tid: int) -> None:
         if self.depth > DEEPEST and tensor.requires_grad and not is_leaf(tensor):
-            nid = next(_nids)
+            nid = next(_numbers)
             self.new_nodes.append(NodeSeen(nid, "", ()))
             self._append(tensor, tid, nid, 0, requires_grad=True, leaf=False)
             return
@@ -304,7 +308,7 @@ class Ledger:
     def _mark(self, node: Any) -> int:
         metadata = node.metadata
         mark: Mark | None = metadata.get(MARK)
-        nid = next(_nids) if mark is None else mark.nid
+        nid = next(_numbers) if mark is None else mark.nid
         metadata[MARK] = Mark(self.epoch, nid)
         return nid
 

@@ -8,11 +8,17 @@ costs a reading of each of its ops.
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from leafmagic.events import Event, OpRepeated
+from leafmagic.events import OpRepeated
+from leafmagic.looks import Event
+
+_ordinal = operator.itemgetter(0)
+_tuple = tuple.__new__
+"""Makes a NamedTuple in half the time of its own constructor."""
 
 
 class Repeat:
@@ -20,22 +26,49 @@ class Repeat:
 
     Attributes
     ----------
+    place : tuple of (site, op, direct, turn)
+        Where it runs.
     name : str
         The node behind its output; empty where there is none.
+    never_view : bool
+        Whether its output cannot be a view.
     ref : TensorRef
         A weak reference to its newest output.
     mark : callable
         Returns None once the node behind the output is known to be gone.
+    tid, before, times
+        Those of the event to come.
+    latest : tuple of (ordinal, inputs, tid, nid, base, shape)
+        Likewise; one tuple, so that another thread reads what belongs together.
     """
 
-    __slots__ = ("before", "dirty", "latest", "mark", "name", "ref", "tid", "times")
+    __slots__ = (
+        "before",
+        "dirty",
+        "latest",
+        "mark",
+        "name",
+        "never_view",
+        "place",
+        "ref",
+        "tid",
+        "times",
+    )
 
-    def __init__(self, name: str, ref: Any, mark: Callable[[], Any]) -> None:
+    def __init__(
+        self,
+        place: tuple[int, str, bool, int],
+        name: str,
+        never_view: bool,
+        ref: Any,
+        mark: Callable[[], Any],
+    ) -> None:
+        self.place = place
         self.name = name
+        self.never_view = never_view
         self.mark = mark
         self.ref = ref
-        self.tid = ref.tid
-        self.before = ref.tid
+        self.tid = self.before = ref.tid
         self.latest: tuple[Any, ...] = ()
         self.times = 0
         self.dirty = False
@@ -48,7 +81,12 @@ class Repeat:
         """Return what happened since the last call."""
         self.dirty = False
         times, self.times = self.times, 0
-        return OpRepeated._make((*self.latest, self.before, times))
+        site, op, direct, turn = self.place
+        ordinal, inputs, tid, nid, base, shape = self.latest
+        fields = (
+            ordinal, site, op, direct, inputs, turn, tid, nid, base, shape, self.before, times,
+        )  # fmt: skip
+        return _tuple(OpRepeated, fields)
 
 
 class EventLog:
@@ -63,6 +101,7 @@ class EventLog:
     def __init__(self) -> None:
         self.ordinal = 0
         self._events: list[Event] = []
+        self._notes: list[Event] = []
         self._repeats: list[Repeat] = []
         self._latest: dict[tuple[Any, ...], Event] = {}
         # Taken for whatever is not the same again; the hot path does without.
@@ -70,7 +109,7 @@ class EventLog:
 
     def __len__(self) -> int:
         """Return how many events wait."""
-        return len(self._events)
+        return len(self._events) + len(self._notes)
 
     def next_ordinal(self) -> int:
         """Return the number of the next event."""
@@ -88,20 +127,26 @@ class EventLog:
         repeat.dirty = True
         self._repeats.append(repeat)
 
-    def replace(self, key: tuple[Any, ...], event: Any) -> None:
+    def note(self, event: Event) -> None:
+        """Take an event in that changes nothing for what repeats around it."""
+        self._notes.append(event)
+
+    def replace(self, key: tuple[Any, ...], event: Event) -> None:
         """Take an event in that makes the last one of that key not worth keeping."""
-        known: Any = self._latest.get(key)
-        if known is not None and hasattr(event, "times"):
-            event = event._replace(times=known.times + event.times)
         self._latest[key] = event
 
     def take(self) -> list[Event]:
         """Hand over all events, in order. From any thread."""
         with self._lock:
             self._settle()
-            events = self._events
+            events, notes = self._events, self._notes
             taken = events[:]
             del events[: len(taken)]
+            if notes:
+                count = len(notes)
+                taken += notes[:count]
+                del notes[:count]
+                taken.sort(key=_ordinal)
             return taken
 
     def _settle(self) -> None:
@@ -116,7 +161,3 @@ class EventLog:
         settled += [self._latest.pop(key) for key in list(self._latest)]
         settled.sort(key=_ordinal)
         self._events += settled
-
-
-def _ordinal(event: Any) -> int:
-    return int(event[0])

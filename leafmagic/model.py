@@ -10,18 +10,16 @@ from leafmagic.events import (
     Accessed,
     BackwardCalled,
     BackwardReturned,
-    Bound,
-    Event,
-    GradientSeen,
+    Cleared,
     OpCalled,
     OpRepeated,
-    Owned,
     PassRepeated,
-    StateRead,
+    Stepped,
     WriteAttempted,
     Written,
 )
 from leafmagic.folding import Slots
+from leafmagic.looks import Bound, Event, GradientSeen, Owned, StateRead
 from leafmagic.records import Moment, Pass, TensorRecord, best_name, remember
 
 
@@ -67,6 +65,8 @@ class Model:
             OpRepeated: slots.repeated,
             PassRepeated: self._pass_repeated,
             Written: self._written,
+            Stepped: self._stepped,
+            Cleared: self._cleared,
             WriteAttempted: slots.introduce,
             Accessed: self._access,
             BackwardCalled: self._backward,
@@ -129,6 +129,22 @@ class Model:
 
     def _written(self, event: Written) -> None:
         self.slots.wrote(event.tid, event)
+
+    def _stepped(self, event: Stepped) -> None:
+        self.slots.introduce(event)
+        for tid, version in zip(event.tids, event.versions, strict=True):
+            record = self.tensors.get(tid)
+            if record is not None and record.version != version:
+                self.slots.wrote(tid, event)
+                record.version = version
+
+    def _cleared(self, event: Cleared) -> None:
+        self.slots.introduce(event)
+        for tid in event.tids:
+            record = self.tensors.get(tid)
+            if record is not None:
+                record.touched = True
+                record.cleared = Moment(event.ordinal, event.site, "zero_grad")
 
     def _bound(self, event: Bound) -> None:
         self.slots.introduce(event)
@@ -199,7 +215,7 @@ class Model:
             self.steps += 1
 
     def _pass_repeated(self, event: PassRepeated) -> None:
-        self.steps += event.times
+        self.steps += 1
         for known in reversed(self.passes):
             if known.site == event.site:
                 known.ordinal, known.finished = event.began, event.ordinal

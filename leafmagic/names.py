@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from leafmagic.events import AttributeStored, Bound, Event
 from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
+from leafmagic.looks import AttributeStored, Bound, Event
 from leafmagic.owners import is_users_name
 from leafmagic.retaining import retain_if_possible
 from leafmagic.sites import Sites

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from leafmagic.cell import Place, is_module_word
-from leafmagic.events import OpCalled, Rebound
+from leafmagic.events import OpCalled
+from leafmagic.looks import Rebound
 from leafmagic.records import LONGEST_HISTORY, Name, OpSlot, TensorRecord
 
 Key = tuple[str, str]

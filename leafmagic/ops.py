@@ -142,27 +142,26 @@ class OpRecorder:
         step, turn, plain = self.step, known.turn, known.plain
         if known.step != step or turn >= len(plain):
             turn = known.next_turn(step)
-        if before is None and turn < len(plain) and (last := plain[turn]) is not None:
-            again = turn < known.turn
-            numbers = self.ledger.repeated(result, last, again)
-            if numbers is not None:
-                if not again:
-                    known.turn = turn + 1
-                log = self.log
-                log.ordinal = ordinal = log.ordinal + 1
-                event = (ordinal, site, op, direct, tids, turn, *numbers, result.shape)
-                last.before, last.tid, last.latest = last.tid, numbers[0], event
-                last.times += 1
-                if not last.dirty:
-                    log.repeats(last)
-                if self.on_output is not None:
-                    self.on_output(site, direct, flatten(args, []), [result])
-                return
+        if (
+            before is None
+            and turn < len(plain)
+            and (last := plain[turn]) is not None
+            and self.ledger.repeated(result, last, turn < known.turn, tids, self.log.ordinal + 1)
+        ):
+            if turn == known.turn:
+                known.turn = turn + 1
+            log = self.log
+            log.ordinal += 1
+            last.times += 1
+            if not last.dirty:
+                log.repeats(last)
+            if self.on_output is not None:
+                self.on_output(site, direct, flatten(args, []), [result])
+            return
         inputs = flatten((*args, *kwargs.values()), [])
         wrote: tuple[int, ...] = before or ()
         if wrote and self._is_update(wrote, result):
-            written = Written(self.log.next_ordinal(), site, op, wrote[0])
-            self.log.replace((Written, site, op, wrote[0]), written)
+            self.log.note(Written(self.log.next_ordinal(), site, op, wrote[0]))
             return
         made = self._record_fully(site, direct, op, inputs, tids, result, wrote, turn)
         if made is not None:
@@ -227,7 +226,11 @@ class OpRecorder:
         name = next((node.name for node in nodes if node.nid == nid), "")
         if nid >= 0 and not name:
             return (None,)
-        return (Repeat(name, REFS[id(made[0])], mark_of(made[0])),)
+        # Where a node is expected, its kind says whether the output is a view.
+        base = tensors[0].base
+        never = bool(name) and base < 0
+        place = (site, op, direct, turn)
+        return (Repeat(place, name, never, REFS[id(made[0])], mark_of(made[0])),)
 
     def _place_parameters(self, tids: tuple[int, ...], inputs: list[Tensor]) -> None:
         """Have the module looked up that parameters belong to, once for each."""

@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from leafmagic.events import Event, Owned
 from leafmagic.ledger import Ledger, tid_of
+from leafmagic.looks import Event, Owned
 from leafmagic.sites import Sites
 
 _MOST_ITEMS = 64

@@ -81,9 +81,8 @@ class PassRecorder:
                 called.roots,
                 called.retain_graph,
                 called.create_graph,
-                1,
             )
-            self.log.replace((PassRepeated, called.site), repeated)
+            self.log.note(repeated)
             return
         if again:
             self.log.emit(called)

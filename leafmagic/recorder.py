@@ -18,15 +18,16 @@ from torch.overrides import TorchFunctionMode
 
 from leafmagic import autograd, functions
 from leafmagic.accesses import AccessRecorder, run_access
-from leafmagic.autograd import KNOWN_TYPES, flatten
-from leafmagic.callers import Caller, Callers
-from leafmagic.events import Raised, Written
-from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK, WRITE
-from leafmagic.ledger import REFS, Ledger, tid_of
+from leafmagic.autograd import KNOWN_TYPES
+from leafmagic.callers import Caller, caller_at, run_plainly
+from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK, WRITE, WriteCheck
+from leafmagic.ledger import Ledger, tid_of
 from leafmagic.log import EventLog
+from leafmagic.looks import Raised
 from leafmagic.ops import OpRecorder
 from leafmagic.passes import PassRecorder
-from leafmagic.sites import LIBRARY, OPTIMIZER, USER, Sites
+from leafmagic.sites import LIBRARY, NOWHERE, OPTIMIZER, USER, Sites
+from leafmagic.updates import UpdateRecorder
 
 _push_mode: Callable[[TorchFunctionMode], None] = overrides._push_mode
 _pop_mode: Callable[[], TorchFunctionMode] = overrides._pop_mode
@@ -34,9 +35,14 @@ _modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_
 _is_compiling: Callable[[], bool] = torch.compiler.is_compiling
 _stack_depth: Callable[[], int] = torch._C._len_torch_function_stack
 _HANDLE = overrides.handle_torch_function.__code__
-_TIMED = 500
-"""So many calls are timed each, later ones one in sixteen: the first ones differ much."""
+_MODULE_CLEARS = torch.nn.Module.zero_grad.__code__
+_TIMED = 64
+"""So many calls are timed each, later ones one in 64: the first ones differ much."""
 _EMPTY: dict[str, Any] = {}
+Kind = tuple[int, str, WriteCheck]
+"""What to do about a function, what it is called, and what tells whether it writes."""
+Spot = tuple[Caller, int, int, int]
+"""How to call from a place, whose code it is, its site and its statement."""
 
 
 class Recorder(TorchFunctionMode):
@@ -76,8 +82,9 @@ class Recorder(TorchFunctionMode):
         self.ops = OpRecorder(self.ledger, self.log)
         self.passes = PassRecorder(self.ledger, self.log)
         self.accesses = AccessRecorder(self.ledger, self.log, sites)
-        self.callers = Callers()
-        self._known_callers = self.callers.known
+        self.updates = UpdateRecorder(
+            self.ledger, self.log, self._arrive, self._give_up, self._pause, self._resume
+        )
         self.off = False
         self.failure: str | None = None
         self.seconds = 0.0
@@ -85,21 +92,26 @@ class Recorder(TorchFunctionMode):
         self._watch = watch
         self._settled = settled
         self._statement = self._site = -1
-        self._kinds: dict[Any, tuple[int, str, bool]] = {}
-        self._numbers, self._statements = sites.numbers, sites.statement
-        self._codes = sites.codes
+        self._kinds: dict[Any, Kind] = {}
+        self._spots: dict[tuple[int, int], Spot] = {}
+        self._statements = sites.statement
         self._record = self.ops.record
-        self._burst = self._burst_site = 0
+        self._clears = 0
+        self._heard = False
+        """Whether other modes lie below, which would hear what is done here."""
 
     def install(self) -> None:
         """Put this mode on torch's stack."""
         self.off = False
+        self._heard = _stack_depth() > 0
+        self.updates.install()
         _push_mode(self)
 
     def remove(self) -> None:
         """Take this mode off torch's stack, wherever it lies; others stay in their order."""
         # They hold the globals of the code that called.
-        self.callers.known.clear()
+        self._spots.clear()
+        self.updates.remove()
         # In case it lies on no stack just now: torch takes a mode off while its handler
         # runs and puts it back afterwards.
         self.off = True
@@ -111,7 +123,20 @@ class Recorder(TorchFunctionMode):
         for mode in reversed(above):
             _push_mode(mode)
 
-    def __torch_function__(  # noqa: C901 - the hot path: calls would cost too much
+    def _pause(self) -> bool:
+        """Take this mode off torch's stack, if it lies on top; tell whether it did."""
+        if not _stack_depth():
+            return False
+        top = _pop_mode()
+        if top is self:
+            return True
+        _push_mode(top)
+        return False
+
+    def _resume(self) -> None:
+        _push_mode(self)
+
+    def __torch_function__(  # noqa: C901, PLR0912 - the hot path: calls cost too much
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         """Run a torch function, and record it."""
@@ -123,34 +148,36 @@ class Recorder(TorchFunctionMode):
         if kind == IGNORE:
             return func(*args, **kwargs)
         frame = sys._getframe(1)
-        code = frame.f_code
-        key = (id(code), frame.f_lasti)
-        call, judged = self._known_callers.get(key), self._codes.get(id(code))
-        if call is None or judged is None:
-            call, judged = self._meet(frame)
-        whose = judged[1]
-        if whose != USER and kind in (READ, WRITE):  # libraries do so all the time
+        if frame.f_code is _HANDLE:
+            frame = _origin(frame)
+        key = (id(frame.f_code), frame.f_lasti)
+        call, whose, site, statement = self._spots.get(key) or self._meet(frame, key)
+        if whose != USER and (
+            kind in (READ, WRITE) or whose == OPTIMIZER or frame.f_code is _MODULE_CLEARS
+        ):
+            # A library does so all the time. Of an optimizer's work only the whole matters.
+            if kind == WRITE or care is not None:
+                self._clearing(frame)
             return call(func, args, kwargs)
+        self._clears = 0
         if kind != OP:
             return self._other(func, kind, op, args, kwargs, frame, call)
-        if whose == OPTIMIZER:
-            return self._update(func, op, care, args, kwargs, frame, call)
-        self._burst = 0
         self._calls = calls = self._calls + 1
         foreign = types and not KNOWN_TYPES.issuperset(types)
-        if foreign or calls < _TIMED or not calls & 15 or _stack_depth():
+        if foreign or calls < _TIMED or not calls & 63 or self._heard:
             return self._op_slowly(func, op, care, args, kwargs, frame, call)
         try:
-            site, direct = self._numbers.get(key), True
-            if site is None or (  # a new statement, or the same again: names may be new
-                (statement := self._statements[site]) >= 0
-                and (statement != self._statement or site == self._site)
-            ):
+            direct = True
+            if whose != USER:
                 site, direct = self._arrive(frame)
+            elif statement >= 0 and (statement != self._statement or site == self._site):
+                # A new statement, or the same again: names may be new.
+                self._statement = statement
+                self._watch(frame, statement)
             self._site = site
             tids = self.ledger.numbers(args, kwargs)
             before = None
-            if care or (kwargs and "out" in kwargs):
+            if (kwargs and "out" in kwargs) or (care is not None and care(args, kwargs)):
                 before = self.ops.before(func, op, site, direct, args, kwargs, tids)
         except Exception as error:
             self._give_up(error)
@@ -166,30 +193,40 @@ class Recorder(TorchFunctionMode):
             self._give_up(error)
         return result
 
-    def _meet(self, frame: FrameType) -> tuple[Caller, tuple[Any, int]]:
-        """Return the caller for a place, and whose code it is, where either is new."""
+    def _meet(self, frame: FrameType, key: tuple[int, int]) -> Spot:
+        """Look at a place for the first time: how to call from there, and whose it is."""
         try:
-            return self.callers.of(_origin(frame)), (None, self.sites.whose(frame.f_code))
+            whose, site = self.sites.whose(frame.f_code), NOWHERE
+            if whose == USER:
+                site = self.sites.number(frame.f_code, frame.f_lasti)
+            spot = caller_at(frame), whose, site, self._statements[site]
         except Exception as error:
             self._give_up(error)
-            return _call, (None, LIBRARY)
+            return run_plainly, LIBRARY, NOWHERE, -1
+        self._spots[key] = spot
+        return spot
 
-    def _classify(self, func: Any) -> tuple[int, str, bool]:
-        """Return what to do about a function, its name, and whether it may write."""
+    def _clearing(self, frame: FrameType) -> None:
+        """Note the first gradient that a call of ``zero_grad`` clears; it stands for all."""
+        if frame.f_code.co_name == "zero_grad" and self._clears != id(frame):
+            self._clears = id(frame)
+            self._safely(self.updates.cleared, frame)
+
+    def _classify(self, func: Any) -> Kind:
+        """Return what to do about a function, its name, and what tells whether it writes."""
         try:
             kind, op = functions.classify(func)
         except Exception as error:
             self._give_up(error)
-            return IGNORE, "", False
-        plain = type(func) is FunctionType
-        known = kind, op, plain or functions.writes_in_place(op)
-        if not plain or (func.__module__ or "").startswith("torch"):
+            return IGNORE, "", None
+        known = kind, op, functions.write_check(func, op)
+        if type(func) is not FunctionType or (func.__module__ or "").startswith("torch"):
             # A function of the user's may hold tensors, and must not be held.
             self._kinds[func] = known
         return known
 
     def _op_slowly(
-        self, func: Any, op: str, care: bool, args: Any, kwargs: Any, frame: Any, call: Caller
+        self, func: Any, op: str, care: WriteCheck, args: Any, kwargs: Any, frame: Any, call: Caller
     ) -> Any:
         """Run and record an op, timed, and unheard by subclasses and other modes."""
         __tracebackhide__ = True
@@ -200,7 +237,7 @@ class Recorder(TorchFunctionMode):
                 self._site = site
                 tids = self.ledger.numbers(args, kwargs)
                 before = None
-                if care or "out" in kwargs:
+                if "out" in kwargs or (care is not None and care(args, kwargs)):
                     before = self.ops.before(func, op, site, direct, args, kwargs, tids)
         except Exception as error:
             self._give_up(error)
@@ -214,7 +251,7 @@ class Recorder(TorchFunctionMode):
         resumed = time.perf_counter()
         self._safely(self._record, site, direct, op, args, kwargs, tids, result, before)
         spent = time.perf_counter() - resumed + paused - started
-        self.seconds += spent if self._calls < _TIMED else 16 * spent
+        self.seconds += spent if self._calls < _TIMED else 64 * spent
         return result
 
     def _arrive(self, frame: FrameType | None) -> tuple[int, bool]:
@@ -225,37 +262,6 @@ class Recorder(TorchFunctionMode):
             self._statement = statement
             self._watch(found, statement)
         return site, direct
-
-    def _update(
-        self,
-        func: Any,
-        op: str,
-        care: bool,
-        args: Any,
-        kwargs: Any,
-        frame: FrameType,
-        call: Caller,
-    ) -> Any:
-        """Run an op of an optimizer; of all its arithmetic only the writes matter."""
-        __tracebackhide__ = True
-        result = call(func, args, kwargs)
-        if not care or not args:
-            return result
-        self._safely(self._updated, op, args, frame)
-        return result
-
-    def _updated(self, op: str, args: Any, frame: FrameType) -> None:
-        for tensor in flatten(args[:1], []):
-            ref = REFS.get(id(tensor))
-            if ref is None or ref.epoch != self.ledger.epoch:
-                continue
-            # One call of step() makes many: its line is looked up once.
-            if self._burst != id(frame):
-                self._burst_site, _ = self._arrive(frame)
-                self._burst = id(frame)
-            site = self._burst_site
-            event = Written(self.log.next_ordinal(), site, op, ref.tid)
-            self.log.replace((Written, site, op, ref.tid), event)
 
     def _other(
         self,
@@ -270,7 +276,6 @@ class Recorder(TorchFunctionMode):
         """Run what is no op."""
         __tracebackhide__ = True
         if kind == GRAD_MODE:
-            self._burst = 0
             return call(func, args, kwargs)
         try:
             place = self._arrive(frame)
@@ -344,25 +349,14 @@ class Recorder(TorchFunctionMode):
         return result
 
     def _raised(
-        self,
-        place: tuple[int, bool],
-        op: str,
-        inputs: tuple[int, ...],
-        roots: Any,
-        error: BaseException,
+        self, place: tuple[int, bool], op: str, inputs: tuple[int, ...], roots: Any, error: Any
     ) -> None:
-        if not isinstance(error, Exception):
-            return
-        self._safely(self._note_raised, place, op, inputs, roots, error)
-        self._safely(self._settled, error)
+        if isinstance(error, Exception):
+            self._safely(self._note_raised, place, op, inputs, roots, error)
+            self._safely(self._settled, error)
 
     def _note_raised(
-        self,
-        place: tuple[int, bool],
-        op: str,
-        inputs: tuple[int, ...],
-        roots: Any,
-        error: BaseException,
+        self, place: tuple[int, bool], op: str, inputs: tuple[int, ...], roots: Any, error: Any
     ) -> None:
         text = str(error)
         culprits: tuple[tuple[int, str, str], ...] = ()
@@ -384,10 +378,6 @@ class Recorder(TorchFunctionMode):
         self.off = True
         # Only in words: the error would hold frames, and with them tensors.
         self.failure = f"{type(error).__name__}: {error}"
-
-
-def _call(func: Any, args: Any, kwargs: Any) -> Any:
-    return func(*args, **kwargs)
 
 
 def _origin(frame: FrameType) -> FrameType:

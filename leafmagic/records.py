@@ -143,6 +143,8 @@ class OpSlot:
     """The name that the source gives the output, inside a function; bound at `line`."""
     line: int | None = None
     label: str = ""
+    after: int = -1
+    """Index of the tensor that the name pointed to before."""
 
 
 @dataclass(slots=True)

@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from leafmagic.autograd import grad_fn_of
-from leafmagic.events import Accessed, GradientSeen
+from leafmagic.events import Accessed
 from leafmagic.ledger import Ledger
 from leafmagic.log import EventLog
+from leafmagic.looks import GradientSeen
 from leafmagic.sites import Sites
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from torch import Tensor
 
 from leafmagic import autograd
-from leafmagic.events import StateRead
 from leafmagic.ledger import Ledger
+from leafmagic.looks import StateRead
 
 MOST_PREVIEWS = 300
 

@@ -17,10 +17,11 @@ from leafmagic import __version__, names
 from leafmagic.build import MOST_NODES, build_graph
 from leafmagic.cell import CellSource
 from leafmagic.errors import StrictError
-from leafmagic.events import Bound, Finished, OpCalled, OpRepeated, Owned, Raised
+from leafmagic.events import OpCalled, OpRepeated
 from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
 from leafmagic.ledger import forget_dead, tid_of
+from leafmagic.looks import Bound, Finished, Owned, Raised
 from leafmagic.model import Model
 from leafmagic.options import Options
 from leafmagic.owners import ParameterPaths, is_users_name, owned_events
@@ -35,7 +36,7 @@ from leafmagic.wording import source_read
 _FULL = 256
 _STOPPED = "leafmagic stopped recording"
 _REFRESH_S = 0.1
-_SHARE = 50
+_SHARE = 100
 
 
 class Tracer(Trace):
@@ -208,6 +209,8 @@ class Tracer(Trace):
         self.drain()
         if recorder.failure is not None:
             self._say(f"{_STOPPED}: {recorder.failure}")
+        if recorder.updates.lost:
+            self._say("a step of an optimizer raised; what followed it was not recorded")
         forget_dead()
 
     def _look_at_names(self) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from leafmagic.cell import CellSource, is_user_file
-from leafmagic.events import SourceRead
+from leafmagic.looks import SourceRead
 from leafmagic.sites import Sites
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -82,6 +83,7 @@ def _path_in_torch(value: Any) -> str:
     return path if isinstance(path, str) and path.partition(".")[0] == "torch" else ""
 
 
+@lru_cache(maxsize=64)
 def _block_at(text: str, line: int) -> tuple[int, int] | None:
     """Return the first and the last line of the innermost ``with`` block begun at a line."""
     try:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from leafmagic.cell import Place
-from leafmagic.events import Event, OpCalled, Raised
+from leafmagic.events import OpCalled
+from leafmagic.looks import Event, Raised
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
-from leafmagic.events import Raised, SourceRead
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.customs import (
     CustomFunction,
@@ -16,6 +15,7 @@ from leafmagic.findings.customs import (
     inside,
 )
 from leafmagic.findings.source import Source, mentions, source_at, source_read
+from leafmagic.looks import Raised, SourceRead
 from leafmagic.model import Model
 
 _NO_GRAPH = "does not require grad and does not have a grad_fn"

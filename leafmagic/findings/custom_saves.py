@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from leafmagic.events import SourceRead
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.customs import (
     CustomFunction,
@@ -16,6 +15,7 @@ from leafmagic.findings.customs import (
     reached,
 )
 from leafmagic.findings.source import mentions, source_read
+from leafmagic.looks import SourceRead
 from leafmagic.model import Model
 
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leafmagic.events import SourceRead
 from leafmagic.findings.source import Function, Source
+from leafmagic.looks import SourceRead
 
 
 def _words(text: str) -> frozenset[str]:

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
-from leafmagic.events import Accessed, AttributeStored, Raised
+from leafmagic.events import Accessed
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import made_at
+from leafmagic.looks import AttributeStored, Raised
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
-from leafmagic.events import Accessed, OpCalled, Raised
+from leafmagic.events import Accessed, OpCalled
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import (
@@ -17,6 +17,7 @@ from leafmagic.findings.leaves import (
     meant_leaf,
     unfilled_read,
 )
+from leafmagic.looks import Raised
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
 

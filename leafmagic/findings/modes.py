@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from leafmagic.cell import Place, is_module_word
-from leafmagic.events import Raised, SourceRead
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.source import Function, Source, mentions, source_at, source_read
+from leafmagic.looks import Raised, SourceRead
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place, is_module_word
-from leafmagic.events import Accessed, BackwardCalled, Finished, OpCalled, Owned, Raised, Rebound
+from leafmagic.events import Accessed, BackwardCalled, OpCalled
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, made_at, unfilled_read
+from leafmagic.looks import Finished, Owned, Raised, Rebound
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from leafmagic.cell import Place, source_of
-from leafmagic.events import SourceRead
+from leafmagic.looks import SourceRead
 from leafmagic.statements import lines_of, segment
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place, is_module_word
-from leafmagic.events import Raised, WriteAttempted
+from leafmagic.events import WriteAttempted
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.looks import Raised
 from leafmagic.model import Model
 from leafmagic.records import Moment, NodeRecord, TensorRecord, best_name
 
@@ -120,7 +121,12 @@ class LeafInplace(Rule):
 def writes_unasked(record: TensorRecord, writes: list[Moment]) -> bool:
     """Tell whether an op wrote to a leaf though its name does not say that it writes."""
     op = writes[0].what
-    return record.is_leaf and record.requires_grad and not op.endswith("_") and op != "setitem"
+    return (
+        record.is_leaf
+        and record.requires_grad
+        and not op.endswith("_")
+        and op not in ("setitem", "step")
+    )
 
 
 def culprits(event: Raised, model: Model) -> Iterator[tuple[NodeRecord, str, str]]:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from tracing_kit import check_well, run_traced
 
-from leafmagic.events import SourceRead
+from leafmagic.looks import SourceRead
 
 MISTAKES = {
     "thrown away": (

@@ -422,6 +422,9 @@ l.backward()
 """,
 }
 
+PROVOKED = {"inference mode": ("LM703",)}
+"""What a program does wrong on purpose."""
+
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program_does_the_same(program: str, tmp_path: Path) -> None:
@@ -429,7 +432,8 @@ def test_program_does_the_same(program: str, tmp_path: Path) -> None:
     assert plain.error is None, plain.error
     check_well(traced)
     assert_same(plain, traced)
-    assert [f.explanation() for f in traced.trace.findings if f.severity != "info"] == []
+    told = [f for f in traced.trace.findings if f.severity != "info"]
+    assert [f.explanation() for f in told if f.code not in PROVOKED.get(program, ())] == []
     traced.trace.save(tmp_path / "graph.html")
 
 

@@ -6,18 +6,20 @@ import threading
 from types import SimpleNamespace
 from typing import Any
 
-from leafmagic.events import Bound, OpRepeated, Written
+from leafmagic.events import OpRepeated, Written
 from leafmagic.log import EventLog, Repeat
+from leafmagic.looks import Bound
 
 
 def repeat(tid: int = 1) -> Repeat:
-    return Repeat("MulBackward0", SimpleNamespace(tid=tid), lambda: True)
+    place = (1, "mul", True, 0)
+    return Repeat(place, "MulBackward0", True, SimpleNamespace(tid=tid), lambda: True)
 
 
 def again(log: EventLog, known: Repeat, tid: int) -> None:
     # As `OpRecorder.record` does, where a call would cost too much.
     known.before, known.tid = known.tid, tid
-    known.latest = (log.next_ordinal(), 1, "mul", True, (), 0, tid, -1, -1, ())
+    known.latest = (log.next_ordinal(), (), tid, -1, -1, ())
     known.times += 1
     if not known.dirty:
         log.repeats(known)
@@ -51,6 +53,17 @@ def test_only_the_newest_of_a_key_is_kept() -> None:
         log.replace(("w", 1), Written(log.next_ordinal(), 1, "add_", 7))
     (event,) = log.take()
     assert event.ordinal == 5
+
+
+def test_what_was_noted_comes_in_order_and_leaves_repeats_alone() -> None:
+    log, known = EventLog(), repeat()
+    again(log, known, 2)
+    log.note(Written(log.next_ordinal(), 1, "add_", 7))
+    again(log, known, 3)
+    log.note(Written(log.next_ordinal(), 1, "add_", 7))
+    events = log.take()
+    assert [type(event) for event in events] == [Written, OpRepeated, Written]
+    assert events[1].times == 2
 
 
 def test_a_reader_in_another_thread_loses_no_run() -> None:

@@ -13,18 +13,15 @@ from leafmagic.events import (
     Accessed,
     BackwardCalled,
     BackwardReturned,
-    Bound,
     NodeSeen,
     OpCalled,
     OpRepeated,
-    Owned,
     PassRepeated,
-    Raised,
-    StateRead,
     TensorSeen,
     WriteAttempted,
 )
 from leafmagic.findings import Findings
+from leafmagic.looks import Bound, Owned, Raised, StateRead
 from leafmagic.model import Model
 
 
@@ -155,7 +152,7 @@ def test_the_next_step_takes_the_slots_of_the_last() -> None:
             OpRepeated(ordinal + 1, 3, "sum", True, (h,), 0, loss, loss, -1, (), last_loss, 1)
         )
         story.model.feed(
-            PassRepeated(ordinal + 2, 4, ordinal + 1, "backward", (loss,), False, False, 1)
+            PassRepeated(ordinal + 2, 4, ordinal + 1, "backward", (loss,), False, False)
         )
     after = build_graph(story.model)
     assert [n.id for n in after.nodes] == [n.id for n in before.nodes]

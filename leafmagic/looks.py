@@ -1,0 +1,194 @@
+"""What was found by looking: names, owners, states, errors, the source.
+
+Plain immutable records like those of `leafmagic.events`, in the same order of numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from leafmagic.events import (
+    Accessed,
+    BackwardCalled,
+    BackwardReturned,
+    Cleared,
+    NodeSeen,
+    OpCalled,
+    OpRepeated,
+    PassRepeated,
+    Stepped,
+    TensorSeen,
+    WriteAttempted,
+    Written,
+)
+
+
+class Bound(NamedTuple):
+    """A variable was found to point to a tensor.
+
+    Attributes
+    ----------
+    scope : str
+        ``""`` for the cell's own namespace, else the function's qualified name.
+    tid : int
+        -1 where the name no longer points to a tensor.
+    line : int or None
+        Of the binding statement.
+    label : str
+        The cell or file of that line.
+    source : str
+        The expression it was bound to, where there is one.
+    """
+
+    ordinal: int
+    scope: str
+    name: str
+    tid: int
+    line: int | None
+    label: str
+    source: str
+    tensors: tuple[TensorSeen, ...]
+    nodes: tuple[NodeSeen, ...]
+
+
+class Rebound(NamedTuple):
+    """A name that pointed to a trainable leaf now points elsewhere; the model says so."""
+
+    ordinal: int
+    scope: str
+    name: str
+    old: int
+    new: int
+
+
+class Owned(NamedTuple):
+    """A tensor belongs to a module or a container of the namespace.
+
+    Attributes
+    ----------
+    path : str
+        ``"net.0.weight"`` or ``"outs[2]"``.
+    registered : bool
+        Whether a module lists it among its parameters or buffers.
+    """
+
+    ordinal: int
+    path: str
+    tid: int
+    registered: bool
+
+
+class StateRead(NamedTuple):
+    """What a live tensor looks like now."""
+
+    ordinal: int
+    tid: int
+    requires_grad: bool
+    is_leaf: bool
+    retains_grad: bool
+    version: int
+    hooks: int
+    has_grad: bool
+    grad_norm: float | None
+    preview: str
+    grad_preview: str
+
+
+class Raised(NamedTuple):
+    """The cell, or an op in it, raised.
+
+    Attributes
+    ----------
+    op : str
+        The torch function that raised; empty where the error came from elsewhere.
+    error : str
+        Class name.
+    text : str
+        First line of the message.
+    culprits : tuple
+        For an in-place error of backward: the nodes whose saved tensors no longer
+        hold, as (nid, slot, message).
+    """
+
+    ordinal: int
+    site: int
+    op: str
+    error: str
+    text: str
+    inputs: tuple[int, ...]
+    culprits: tuple[tuple[int, str, str], ...]
+    direct: bool
+
+
+class AttributeStored(NamedTuple):
+    """A Python attribute that torch does not know was found on a tensor or module."""
+
+    ordinal: int
+    owner: str
+    name: str
+    tid: int
+    line: int | None
+    label: str
+
+
+class SourceRead(NamedTuple):
+    """The text of what was traced, before `Finished`; then those of its custom functions.
+
+    Attributes
+    ----------
+    label, filename : str
+        Of the cell or file.
+    text : str
+        All of it, as it was compiled.
+    names : tuple of (name, path)
+        Names in the text that stand for something of torch, such as
+        ``("no_grad", "torch.autograd.grad_mode.no_grad")``.
+    first, last : int
+        The lines that were traced; 1 and 0 where none of them were.
+    """
+
+    ordinal: int
+    label: str
+    filename: str
+    text: str
+    names: tuple[tuple[str, str], ...]
+    first: int
+    last: int
+
+
+class GradientSeen(NamedTuple):
+    """The gradient of a tensor passed, in backward."""
+
+    ordinal: int
+    tid: int
+    norm: float
+
+
+class Finished(NamedTuple):
+    """The traced code came to its end."""
+
+    ordinal: int
+
+
+Event = (
+    OpCalled
+    | OpRepeated
+    | PassRepeated
+    | Written
+    | Stepped
+    | Cleared
+    | WriteAttempted
+    | Accessed
+    | BackwardCalled
+    | BackwardReturned
+    | Bound
+    | Rebound
+    | Owned
+    | StateRead
+    | Raised
+    | AttributeStored
+    | SourceRead
+    | GradientSeen
+    | Finished
+)
+"""Whatever happened, and whatever was found."""
