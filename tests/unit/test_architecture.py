@@ -60,8 +60,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "naming": ("cell", "events", "looks", "records"),
     "folding": ("cell", "events", "naming", "records"),
     "model": ("cell", "events", "folding", "looks", "records"),
+    "reach": ("model", "records"),
     "build": ("cell", "graph", "model", "records"),
-    "findings": ("cell", "events", "findings", "looks", "model", "records", "statements"),
+    "findings": ("reach", "cell", "events", "findings", "looks", "model", "records", "statements"),
     # From a graph to a picture.
     "ranking": (),
     "placing": ("ranking",),
