@@ -21,6 +21,7 @@ from leafmagic.events import (
 from leafmagic.folding import Slots
 from leafmagic.looks import Bound, Event, GradientSeen, Owned, StateRead
 from leafmagic.records import Moment, Pass, TensorRecord, best_name, remember
+from leafmagic.session import Session
 
 
 class Model:
@@ -46,6 +47,10 @@ class Model:
         Finished backward passes.
     ordinal : int
         Of the newest event.
+    session : Session
+        What earlier traces left; of its own where nobody gives one.
+    run : int
+        The number of this trace in the session.
     """
 
     def __init__(self, place: Callable[[int], Place | None]) -> None:
@@ -59,6 +64,8 @@ class Model:
         self.steps = 0
         self.seen = 0
         self.ordinal = 0
+        self.session = Session()
+        self.run = 0
         self.repeated = slots.repeated
         self._handlers: dict[type, Callable[[Any], None]] = {
             OpCalled: slots.op,

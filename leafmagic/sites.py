@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 
 from leafmagic.cell import (
     CellSource,
@@ -51,6 +51,8 @@ class Sites:
         # Code objects are kept, or their ids could be used again. They hold constants
         # and names, never tensors.
         self.codes: dict[int, tuple[CodeType, int]] = {}
+        self.libraries: set[int] = set()
+        """The ids of the code objects of libraries among them."""
         self.numbers: dict[tuple[int, int], int] = {}
         self._spots: list[tuple[CodeType, int] | None] = [None]
         self._places: dict[int, Place | None] = {NOWHERE: None}
@@ -109,6 +111,8 @@ class Sites:
             kind = OPTIMIZER
         else:
             kind = LIBRARY
+        if kind in (LIBRARY, OPTIMIZER):
+            self.libraries.add(id(code))
         known = self.codes[id(code)] = (code, kind)
         return known
 
@@ -130,6 +134,14 @@ class Sites:
         key = (id(code), lasti)
         known = self.numbers.get(key)
         return self._number(code, lasti, key) if known is None else known
+
+    def innermost(self, step: TracebackType | None) -> int:
+        """Return the innermost place of the user's own code in a traceback."""
+        site = NOWHERE
+        while step is not None:
+            site = self.number(step.tb_frame.f_code, step.tb_lasti) or site
+            step = step.tb_next
+        return site
 
     def place(self, site: int) -> Place | None:
         """Return what the reader calls a site; None for `NOWHERE`."""

@@ -20,7 +20,8 @@ from leafmagic.errors import StrictError
 from leafmagic.events import OpCalled, OpRepeated
 from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
-from leafmagic.ledger import forget_dead, tid_of
+from leafmagic.ledger import REFS, forget_dead, tid_of
+from leafmagic.lives import take_down
 from leafmagic.looks import Bound, Finished, Owned, Raised
 from leafmagic.model import Model
 from leafmagic.options import Options
@@ -28,7 +29,8 @@ from leafmagic.owners import ParameterPaths, is_users_name, owned_events
 from leafmagic.recorder import Recorder
 from leafmagic.recording import NEWEST, SCHEMA_VERSION, Trace
 from leafmagic.retaining import Retainer
-from leafmagic.sites import USER, Sites
+from leafmagic.session import SESSION
+from leafmagic.sites import Sites
 from leafmagic.states import read_states
 from leafmagic.tracebacks import splice
 from leafmagic.wording import source_read
@@ -86,12 +88,8 @@ class Tracer(Trace):
         self._recorder = Recorder(self.sites, self._arrive, self._settled)
         self._recorder.ops.on_parameters = self._parameters
         self._log = self._recorder.log
-        self._watch = names.NameWatch(
-            self.sites,
-            self._recorder.ledger,
-            self._log,
-            self.options.retain,
-        )
+        ledger, retain = self._recorder.ledger, self.options.retain
+        self._watch = names.NameWatch(self.sites, ledger, self._log, retain)
         if self.options.retain:
             self._recorder.ops.on_output = Retainer(
                 self.sites, self._recorder.ledger, self._log, self.options.retain
@@ -142,6 +140,8 @@ class Tracer(Trace):
         self._began = started
         self.running = True
         NEWEST[:] = [self]
+        label, text = ("", "") if self.cell is None else (self.cell.label, self.cell.text)
+        self.model.session, self.model.run = SESSION, SESSION.begin(label, text)
         try:
             with torch._C.DisableTorchFunction():
                 self._watch.start(self._namespace or {})
@@ -212,6 +212,8 @@ class Tracer(Trace):
         if recorder.updates.lost:
             self._say("a step of an optimizer raised; what followed it was not recorded")
         forget_dead()
+        take_down(self.model, [tid for tid, _ in recorder.ledger.live()])
+        SESSION.keep_only([ref.tid for ref in list(REFS.values())])
 
     def _look_at_names(self) -> None:
         filename = self.cell.filename if self.cell is not None else None
@@ -246,12 +248,13 @@ class Tracer(Trace):
         """Read the state of the tensors that live; on the thread that runs the code."""
         started = time.perf_counter()
         ledger, ordinal = self._recorder.ledger, self._log.next_ordinal
-        for owned in owned_events(self._namespace or {}, ledger, ordinal):
-            self._log.emit(owned)
         measured = self.options.grads != "off"
         with _disable_current_modes():
             for state in read_states(ledger, ordinal, final=final, measured=measured):
                 self._log.emit(state)
+        label = self.sites.label if final else None
+        for found in owned_events(self._namespace or {}, ledger, ordinal, label):
+            self._log.emit(found)
         self._refreshed = time.perf_counter()
         self._refresh_cost = self._refreshed - started
         if not final:
@@ -272,7 +275,7 @@ class Tracer(Trace):
         if self.running:
             with torch._C.DisableTorchFunction():
                 self._look_at_names()
-        site = self._site_of(error)
+        site = self.sites.innermost(error.__traceback__)
         self._log.emit(
             Raised(
                 self._log.next_ordinal(),
@@ -299,16 +302,6 @@ class Tracer(Trace):
             note = finding.explanation()
             if note not in getattr(error, "__notes__", []):
                 error.add_note(note)
-
-    def _site_of(self, error: BaseException) -> int:
-        """Return the innermost place of the user's own code in a traceback."""
-        site = 0
-        step = error.__traceback__
-        while step is not None:
-            if self.sites.whose(step.tb_frame.f_code) == USER:
-                site = self.sites.number(step.tb_frame.f_code, step.tb_lasti)
-            step = step.tb_next
-        return site
 
     def _note(self, error: BaseException) -> None:
         if not any(known.startswith(_STOPPED) for known in self._notes):

@@ -217,7 +217,9 @@ class CaseShell:
         shell = self.shell
         if self.traced:
             from leafmagic import recording
+            from leafmagic.session import SESSION
 
+            SESSION.reset()
             if "leafmagic" in shell.extension_manager.loaded:
                 shell.extension_manager.unload_extension("leafmagic")
             recording.NEWEST.clear()

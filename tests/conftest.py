@@ -19,6 +19,8 @@ def nothing_left_over() -> Iterator[None]:
     """After every test, prove that leafmagic is gone from torch and from the process."""
     before = process_state()
     assert before["grad mode"], "grad mode was off before the test began"
+    if "leafmagic.session" in sys.modules:
+        sys.modules["leafmagic.session"].SESSION.reset()
     yield
     deadline = time.monotonic() + 3
     while leafmagic_threads() and time.monotonic() < deadline:

@@ -1,0 +1,77 @@
+"""From the model of a trace to what the next ones should know: what lives, and what ran over it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from leafmagic.model import Model
+from leafmagic.reach import reach
+from leafmagic.records import NodeRecord, Pass, TensorRecord, any_current, best_name
+from leafmagic.session import MadeAt, PassOver
+
+_MOST_VISITED = 30_000
+"""So many nodes are looked at when a trace ends, and no more."""
+
+
+def take_down(model: Model, live: Iterable[int]) -> None:
+    """Tell the session of the tensors that live on when a trace ends.
+
+    Parameters
+    ----------
+    live : iterable of int
+        Their tids.
+    """
+    known: list[tuple[int, TensorRecord]] = []
+    for tid in live:
+        record = model.tensors.get(tid)
+        if record is not None and record.tid == tid:
+            known.append((tid, record))
+    # What has a name first: there is a limit.
+    known.sort(key=lambda pair: not any_current(pair[1]))
+    behind: dict[int, NodeRecord] = {}
+    visited = 0
+    for tid, record in known:
+        nodes: tuple[NodeRecord, ...] = ()
+        if record.requires_grad and not record.is_leaf and visited < _MOST_VISITED:
+            nodes = reach(model, (tid,)).nodes
+            visited += len(nodes)
+        behind.update((node.nid, node) for node in nodes)
+        model.session.learn(tid, made_at(model, record), [node.nid for node in nodes])
+    model.session.learn_passes(_passed(model, behind))
+
+
+def _passed(model: Model, behind: dict[int, NodeRecord]) -> dict[int, PassOver]:
+    """Return the newest pass over each of some nodes."""
+    found: dict[int, PassOver] = {}
+    visited = 0
+    for one in reversed(model.passes):
+        if not one.finished or one.failed:
+            continue
+        if visited > _MOST_VISITED or len(found) == len(behind):
+            break
+        over = pass_over(model, one)
+        for node in reach(model, one.roots).nodes:
+            visited += 1
+            if node.nid in behind and node.made.ordinal < one.finished:
+                found.setdefault(node.nid, over)
+    return found
+
+
+def pass_over(model: Model, one: Pass) -> PassOver:
+    """Describe a pass of this trace for those that come after it."""
+    place = model.place(one.site)
+    label, line, text = ("", None, "") if place is None else (place.label, place.line, place.text)
+    return PassOver(model.run, one.what, label, line, text.strip(), one.retain_graph)
+
+
+def made_at(model: Model, record: TensorRecord) -> MadeAt | None:
+    """Return where a tensor was made; None where this trace did not see it."""
+    name = best_name(record)
+    path = record.path
+    place = model.place(record.made.site)
+    if place is not None:
+        return MadeAt(model.run, name, path, place.label, place.line, place.text.strip())
+    bound = next((known for known in record.names if known.line is not None), None)
+    if bound is None:
+        return None
+    return MadeAt(model.run, name, path, bound.label, bound.line, bound.source)

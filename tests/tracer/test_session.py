@@ -1,0 +1,110 @@
+"""What one trace leaves for the next: where tensors were made, which pass ran over what."""
+
+from __future__ import annotations
+
+import gc
+
+import torch
+from tracing_kit import run_traced
+
+from leafmagic import session
+from leafmagic.session import SESSION, MadeAt, PassOver, Session
+
+FORWARD = "w = torch.ones(3, requires_grad=True)\ncost = (w.exp() ** 2).sum()"
+
+
+def number(tensor: torch.Tensor) -> int:
+    from leafmagic.ledger import tid_of
+
+    return tid_of(tensor)
+
+
+def test_a_live_tensor_is_known_by_its_line_and_its_name() -> None:
+    ns = run_traced(FORWARD).ns
+    made = SESSION.made[number(ns["cost"])]
+    assert (made.name, made.line, made.source) == ("cost", 2, "cost = (w.exp() ** 2).sum()")
+    assert made.label == SESSION.label(made.run)
+    assert SESSION.made[number(ns["w"])].line == 1
+
+
+def test_a_later_trace_does_not_change_where_it_was_made() -> None:
+    ns = run_traced(FORWARD).ns
+    before = SESSION.made[number(ns["cost"])]
+    run_traced("again = cost * 1", ns)
+    assert SESSION.made[number(ns["cost"])] == before
+
+
+def test_the_newest_pass_over_a_node_is_known() -> None:
+    ns = run_traced(FORWARD).ns
+    assert SESSION.passed == {}
+    run_traced("cost.backward(retain_graph=True)", ns)
+    assert {over.retained for over in SESSION.passed.values()} == {True}
+    run_traced("w.grad = None\ncost.backward()", ns)
+    (over,) = set(SESSION.passed.values())
+    assert over == PassOver(3, "backward", SESSION.label(3), 2, "cost.backward()", False)
+    assert len(SESSION.passed) == 3
+
+
+def test_only_what_was_made_before_the_pass_counts() -> None:
+    ns = run_traced(f"{FORWARD}\ncost.backward()\nmore = w.cos().sum()").ns
+    behind = {nid for nid, over in SESSION.passed.items() if over.line == 3}
+    assert len(behind) == 3
+    run_traced("del cost", ns)
+    assert SESSION.passed == {}
+
+
+def test_what_is_gone_is_forgotten() -> None:
+    ns = run_traced(f"{FORWARD}\ncost.backward()").ns
+    tid = number(ns["cost"])
+    run_traced("del cost, w", ns)
+    assert tid not in SESSION.made
+    assert SESSION.passed == {}
+    assert SESSION.made == {}
+
+
+def test_nothing_grows_with_the_cells() -> None:
+    ns = run_traced(FORWARD).ns
+    sizes = []
+    for _ in range(4):
+        run_traced("loss = (w * 2).exp().sum()\nloss.backward()\ndel loss", ns)
+        gc.collect()
+        sizes.append((len(SESSION.made), len(SESSION.passed), len(SESSION._behind)))
+    assert len(set(sizes)) == 1
+
+
+def test_runs_of_the_same_cell_are_counted() -> None:
+    ns = run_traced(FORWARD).ns
+    for _ in range(3):
+        run_traced("w.sum()", ns)
+    runs = SESSION.cells["w.sum()"]
+    assert runs.count == 3
+    assert [run for run, _ in runs.runs] == [2, 3, 4]
+    assert SESSION.is_rerun(4, 2)
+    assert not SESSION.is_rerun(4, 1)
+    assert not SESSION.is_rerun(4, 4)
+
+
+def test_tables_are_bounded() -> None:
+    known = Session()
+    for index in range(session.MOST_CELLS + 10):
+        known.begin(f"Cell In[{index}]", f"x = {index}")
+    assert len(known.cells) == session.MOST_CELLS
+    for tid in range(session.MOST_TENSORS + 10):
+        known.learn(tid, MadeAt(1, "x", "", "", 1, ""), (tid,))
+    known.keep_only(range(session.MOST_TENSORS + 10))
+    assert len(known.made) == session.MOST_TENSORS
+
+
+def test_no_tensor_is_kept() -> None:
+    ns = run_traced(FORWARD).ns
+    import weakref
+
+    gone = weakref.ref(ns["cost"])
+    del ns["cost"]
+    assert gone() is None
+
+
+def test_a_session_is_fresh_after_a_reset() -> None:
+    run_traced(FORWARD)
+    SESSION.reset()
+    assert vars(SESSION) == vars(Session())
