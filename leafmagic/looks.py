@@ -164,6 +164,83 @@ class GradientSeen(NamedTuple):
     norm: float
 
 
+class Held(NamedTuple):
+    """A tensor that a module of the namespace holds when a trace ends.
+
+    Attributes
+    ----------
+    path : str
+        Such as ``"net.0.weight"``.
+    root : str
+        The variable that the path begins with.
+    tid : int
+        -1 where the trace did not meet it.
+    registered : bool
+        Whether a module lists it among its parameters.
+    filled : bool
+        Whether it has a gradient.
+    optimizers : tuple of int
+        Those that it was given to.
+    """
+
+    path: str
+    root: str
+    tid: int
+    registered: bool
+    parameter: bool
+    requires_grad: bool
+    is_leaf: bool
+    filled: bool
+    optimizers: tuple[int, ...]
+
+
+class ModuleSeen(NamedTuple):
+    """A module of the user's own class, and where its code is.
+
+    Attributes
+    ----------
+    name : str
+        Of the class.
+    line : int
+        Where ``forward`` begins in the file.
+    """
+
+    path: str
+    name: str
+    filename: str
+    label: str
+    line: int
+
+
+class OptimizerSeen(NamedTuple):
+    """An optimizer of the namespace.
+
+    Attributes
+    ----------
+    optimizer : int
+        As in `leafmagic.events.Stepped`.
+    path, name : str
+        The variable, and the class.
+    size, stale : int
+        How many tensors it has, and how many of them nothing else holds.
+    """
+
+    optimizer: int
+    path: str
+    name: str
+    size: int
+    stale: int
+
+
+class Wired(NamedTuple):
+    """What the modules and optimizers of the namespace hold; the last event of a trace."""
+
+    ordinal: int
+    held: tuple[Held, ...]
+    modules: tuple[ModuleSeen, ...]
+    optimizers: tuple[OptimizerSeen, ...]
+
+
 class Finished(NamedTuple):
     """The traced code came to its end."""
 
@@ -190,5 +267,6 @@ Event = (
     | SourceRead
     | GradientSeen
     | Finished
+    | Wired
 )
 """Whatever happened, and whatever was found."""

@@ -10,11 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from leafmagic.cell import is_user_file
 from leafmagic.ledger import Ledger, tid_of
-from leafmagic.looks import Event, Owned
+from leafmagic.looks import Event, Held, ModuleSeen, OptimizerSeen, Owned, Wired
 from leafmagic.sites import Sites
 
 _MOST_ITEMS = 64
+_MOST_HELD = 5_000
 
 
 def is_users_name(name: str) -> bool:
@@ -75,10 +77,164 @@ def own(namespace: Mapping[str, Any], ledger: Ledger) -> Iterator[tuple[str, int
 
 
 def owned_events(
-    namespace: Mapping[str, Any], ledger: Ledger, ordinal: Callable[[], int]
+    namespace: Mapping[str, Any],
+    ledger: Ledger,
+    ordinal: Callable[[], int],
+    label: Callable[[str], str] | None = None,
 ) -> list[Event]:
-    """Return an `Owned` event for each tensor of the trace that something holds."""
-    return [Owned(ordinal(), path, tid, known) for path, tid, known in own(namespace, ledger)]
+    """Return an `Owned` event for each tensor of the trace that something holds.
+
+    Parameters
+    ----------
+    label : callable, optional
+        From a file name to what the reader calls it. Given at the end of a trace, when a
+        `Wired` event comes last.
+    """
+    found: list[Event] = [
+        Owned(ordinal(), path, tid, known) for path, tid, known in own(namespace, ledger)
+    ]
+    if label is not None:
+        found.append(wired(namespace, ledger, ordinal, label))
+    return found
+
+
+def wired(
+    namespace: Mapping[str, Any],
+    ledger: Ledger,
+    ordinal: Callable[[], int],
+    label: Callable[[str], str],
+) -> Wired:
+    """Describe what the modules and optimizers of a namespace hold.
+
+    Of modules that the trace did not meet nothing is said.
+    """
+    modules = [
+        (path, module, [*_deep(path, module)])
+        for path, module in _things(namespace, torch.nn.Module)
+    ]
+    met = [all_ for all_ in modules if any(ledger.knows(tensor) for _, tensor, _ in all_[2])]
+    optimizers = [*_things(namespace, torch.optim.Optimizer)]
+    owners: dict[int, list[int]] = {}
+    for _, optimizer in optimizers:
+        for tensor in _parameters_of(optimizer):
+            owners.setdefault(id(tensor), []).append(id(optimizer))
+    everything = [tensor for _, tensor, _ in owned(namespace)]
+    everything += [tensor for _, tensor in _things(namespace, Tensor)]
+    everything += [tensor for _, _, tensors in modules for _, tensor, _ in tensors]
+    alive = {id(tensor) for tensor in everything}
+    held = [
+        _held(name, path, tensor, ledger, registered, tuple(owners.get(id(tensor), ())))
+        for path, _, tensors in met
+        for name, tensor, registered in tensors[:_MOST_HELD]
+    ]
+    seen = tuple(
+        OptimizerSeen(
+            id(optimizer),
+            path,
+            type(optimizer).__name__,
+            len(_parameters_of(optimizer)),
+            sum(id(tensor) not in alive for tensor in _parameters_of(optimizer)),
+        )
+        for path, optimizer in optimizers
+    )
+    return Wired(ordinal(), tuple(held), tuple(_homes(met, label)), seen)
+
+
+def _things(namespace: Mapping[str, Any], kind: Any) -> Iterator[tuple[str, Any]]:
+    """Yield what is of a kind: variables, items of containers, attributes of objects."""
+    seen: set[int] = set()
+    for name, value in list(namespace.items()):
+        if not is_users_name(name):
+            continue
+        found: list[tuple[str, Any]] = [(name, value)]
+        if type(value) in (list, tuple):
+            found += [(f"{name}[{i}]", item) for i, item in enumerate(value[:_MOST_ITEMS])]
+        elif type(value) is dict:
+            found += [(f"{name}[{k!r}]", item) for k, item in list(value.items())[:_MOST_ITEMS]]
+        elif is_user_file(_file_of(type(value))):
+            found += [(f"{name}.{k}", item) for k, item in _attributes(value)]
+        for path, item in found:
+            # Not isinstance: it asks objects for their __class__, and they may answer anything.
+            if issubclass(type(item), kind) and id(item) not in seen:
+                seen.add(id(item))
+                yield path, item
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    """Return the attributes of an object of the user's that is no module."""
+    if issubclass(type(value), torch.nn.Module | Tensor | type):
+        return []
+    try:
+        inside = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return []
+    return list(inside.items())[:_MOST_ITEMS] if type(inside) is dict else []
+
+
+def _parameters_of(optimizer: Any) -> list[Tensor]:
+    return [tensor for group in optimizer.param_groups for tensor in group["params"]]
+
+
+def _deep(path: str, module: torch.nn.Module) -> Iterator[tuple[str, Tensor, bool]]:
+    """Like `_of_module`, and with what plain lists and dicts in it hold."""
+    yield from _of_module(path, module)
+    for prefix, part in module.named_modules():
+        head = f"{path}.{prefix}." if prefix else f"{path}."
+        for name, value in list(part.__dict__.items()):
+            if name.startswith("_") or type(value) not in (list, tuple, dict):
+                continue
+            pairs = value.items() if type(value) is dict else enumerate(value)
+            for key, item in list(pairs)[:_MOST_ITEMS]:
+                at = f"{head}{name}[{key!r}]"
+                if isinstance(item, Tensor):
+                    yield at, item, False
+                elif isinstance(item, torch.nn.Module):
+                    yield from ((where, t, False) for where, t, _ in _of_module(at, item))
+
+
+def _held(
+    path: str, root: str, tensor: Tensor, ledger: Ledger, registered: bool, owners: tuple[int, ...]
+) -> Held:
+    try:
+        leaf, filled = tensor.is_leaf, tensor.is_leaf and tensor.grad is not None
+    except RuntimeError:
+        # A view that torch forbids to look at.
+        leaf, filled = False, False
+    return Held(
+        path,
+        root,
+        tid_of(tensor) if ledger.knows(tensor) else -1,
+        registered,
+        isinstance(tensor, torch.nn.Parameter),
+        tensor.requires_grad,
+        leaf,
+        filled,
+        owners,
+    )
+
+
+def _file_of(kind: type) -> str:
+    """Return the file of the code of a class; empty where it has none of its own."""
+    for name in ("forward", "__init__", "__call__"):
+        code = getattr(vars(kind).get(name), "__code__", None)
+        if code is not None:
+            return str(code.co_filename)
+    return ""
+
+
+def _homes(
+    roots: list[tuple[str, torch.nn.Module, Any]], label: Callable[[str], str]
+) -> Iterator[ModuleSeen]:
+    for root, module, _ in roots:
+        for prefix, part in module.named_modules():
+            kind = type(part)
+            code = getattr(vars(kind).get("forward"), "__code__", None)
+            if code is not None and is_user_file(code.co_filename):
+                path = f"{root}.{prefix}" if prefix else root
+                filename = str(code.co_filename)
+                yield ModuleSeen(
+                    path, kind.__name__, filename, label(filename), code.co_firstlineno
+                )
 
 
 def root_module(frame: FrameType | None) -> torch.nn.Module | None:

@@ -33,7 +33,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "autograd": (),
     "ledger": ("autograd", "events", "log"),
     "retaining": ("autograd", "events", "ledger", "log", "looks", "sites"),
-    "owners": ("events", "ledger", "looks", "sites"),
+    "owners": ("cell", "events", "ledger", "looks", "sites"),
     "wording": ("cell", "events", "looks", "sites"),
     "names": ("events", "ledger", "log", "looks", "owners", "retaining", "sites", "statements"),
     "ops": ("autograd", "events", "functions", "ledger", "log"),
