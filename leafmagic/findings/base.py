@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
 from leafmagic.events import OpCalled
 from leafmagic.looks import Event, Raised
 from leafmagic.model import Model
@@ -50,6 +51,9 @@ class Finding:
         The line of the cause, without its indent.
     column, end_column : int or None
         0-based span of the causing expression in `source`, in characters.
+    edits : tuple of Edit
+        The fix as changes of the text, all of them or none; empty where it is not a
+        local one. See `Trace.fixed_source`.
     """
 
     kind: str
@@ -66,16 +70,22 @@ class Finding:
     source: str = ""
     column: int | None = None
     end_column: int | None = None
+    edits: tuple[Edit, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values."""
-        return dataclasses.asdict(self)
+        """Return JSON-ready values, one key for each attribute; ``edits`` is a list of dicts."""
+        return {
+            **{f.name: getattr(self, f.name) for f in dataclasses.fields(self)},
+            "edits": [edit.to_dict() for edit in self.edits],
+        }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Finding:
         """Rebuild a finding; unknown keys are ignored."""
         known = {f.name for f in dataclasses.fields(cls)}
-        return cls(**{k: v for k, v in values.items() if k in known})
+        given = {k: v for k, v in values.items() if k in known}
+        given["edits"] = tuple(Edit.from_dict(edit) for edit in given.get("edits", ()))
+        return cls(**given)
 
     def explanation(self) -> str:
         """Return it as at most three lines, for a note under a traceback."""
@@ -123,10 +133,32 @@ class Rule:
         record: TensorRecord | None = None,
         severity: Severity | None = None,
         count: int = 1,
+        edits: tuple[Edit, ...] = (),
     ) -> Finding:
         """Make a finding of this rule's kind, caused at a place (or at a line of it).
 
-        A `count` of 0 tells of something that was counted when it was announced.
+        Parameters
+        ----------
+        fix : str
+            Code to paste, or words. Never code that breaks off or uses names that are
+            not there.
+        count : int
+            0 tells of something that was counted when it was announced.
+        edits : tuple of Edit
+            The fix as changes of the text, from the helpers in
+            `leafmagic.findings.fixes`. Each takes a `Place`, returns a tuple, empty
+            where the text is not known or the result would not parse, and the tuples
+            are added up; a fix of which one part is empty has no edits
+            (`fixes.together`)::
+
+                fixes.replace_expression(place, "w.detach()")
+                fixes.replace_statement(place, "w -= 0.1")  # or of several lines
+                fixes.insert_before(place, "w.grad = None")  # at its indent
+                fixes.insert_after(place, "h.retain_grad()")
+                fixes.wrap_statement(place, "with torch.no_grad():")
+                fixes.remove_statement(place)
+
+            All keep indents and comments, and break up ``a; b`` where they must.
         """
         at = cause.line if cause is not None and line is None else line
         spot = cause if cause is not None and at == cause.line else None
@@ -145,6 +177,7 @@ class Rule:
             source="" if spot is None else spot.text.strip(),
             column=None if spot is None else _in_source(spot, spot.column),
             end_column=None if spot is None else _end_column(spot),
+            edits=edits,
         )
 
 

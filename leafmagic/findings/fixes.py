@@ -1,4 +1,8 @@
-"""Code to paste: small rewrites of one expression or statement."""
+"""Code to paste, and edits: small rewrites of one expression or statement.
+
+The functions that return edits return none where the text is not known, where the
+statement is not a simple one, or where the result would not be Python.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,11 @@ import ast
 import re
 
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
+from leafmagic.findings import texts
 
 _FLAG = re.compile(r"(,\s*)?requires_grad\s*=\s*True\s*(,\s*)?")
+_SETTER = re.compile(r"\.requires_grad_\((True)?\)")
 
 
 def _parse(source: str) -> ast.expr | None:
@@ -33,7 +40,7 @@ def without_flag(source: str) -> str:
     def keep_one_comma(match: re.Match[str]) -> str:
         return ", " if match.group(1) and match.group(2) else ""
 
-    return _FLAG.sub(keep_one_comma, source).replace(".requires_grad_()", "")
+    return _FLAG.sub(keep_one_comma, _SETTER.sub("", source))
 
 
 def chained(source: str, call: str) -> str:
@@ -119,3 +126,47 @@ def out_of_place(place: Place, variable: str) -> str:
         start = len(variable) + 1 + len(name)
         return f"{variable} = {variable}.{name[:-1]}{place.source[start:]}"
     return ""
+
+
+# Edits.
+
+
+def replace_expression(place: Place, new: str) -> tuple[Edit, ...]:
+    """Put another expression in the place of one."""
+    return texts.edited(place, texts.expression, new)
+
+
+def replace_statement(place: Place, new: str) -> tuple[Edit, ...]:
+    """Put other code in the place of the statement that an expression is in.
+
+    Parameters
+    ----------
+    new : str
+        One statement or more; its lines after the first are indented as the first is.
+    """
+    return texts.edited(place, texts.statement, new)
+
+
+def insert_before(place: Place, new: str) -> tuple[Edit, ...]:
+    """Put code on the line before the statement that an expression is in."""
+    return texts.edited(place, texts.before, new)
+
+
+def insert_after(place: Place, new: str) -> tuple[Edit, ...]:
+    """Put code on the line after the statement that an expression is in."""
+    return texts.edited(place, texts.after, new)
+
+
+def wrap_statement(place: Place, head: str) -> tuple[Edit, ...]:
+    """Put the statement that an expression is in under a head, ``with torch.no_grad():``."""
+    return texts.edited(place, texts.wrapped, head)
+
+
+def remove_statement(place: Place) -> tuple[Edit, ...]:
+    """Take the statement that an expression is in away."""
+    return texts.edited(place, texts.removal)
+
+
+def together(*parts: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """Add up the edits of one fix; if a part is missing there is none."""
+    return tuple(edit for part in parts for edit in part) if all(parts) else ()

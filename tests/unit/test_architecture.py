@@ -65,7 +65,17 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "reach": ("model", "records"),
     "lives": ("model", "reach", "records", "session"),
     "build": ("cell", "graph", "model", "records"),
-    "findings": ("reach", "cell", "events", "findings", "looks", "model", "records", "statements"),
+    "findings": (
+        "reach",
+        "cell",
+        "events",
+        "findings",
+        "looks",
+        "model",
+        "records",
+        "statements",
+        "edits",
+    ),
     # From a graph to a picture.
     "ranking": (),
     "placing": ("ranking",),
