@@ -30,7 +30,9 @@ recursively: from some ten thousand on the process dies (torch 2.13). Deeper nod
 known by the calls that made them.
 """
 
-_RECENT = 20_000
+_RECENT, _MOST_RECENT = 1_000, 20_000
+"""So many nodes are remembered by their sequence numbers at the end of a step before the
+older ones go, and so many within a step. A small dict stays in the processor's cache."""
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device})
 _tuple = tuple.__new__
 """Makes a NamedTuple in half the time of its own constructor; for the hot path only."""
@@ -165,7 +167,7 @@ class Ledger:
             if repeat.mark is not alive:
                 repeat.mark = alive
             self._recent[node._sequence_nr()] = (nid, name)
-            if len(self._recent) > _RECENT:
+            if len(self._recent) > _MOST_RECENT:
                 self._older, self._recent = self._recent, {}
         repeat.before, repeat.tid, repeat.ref = repeat.tid, tid, ref
         REFS[key] = ref
@@ -173,6 +175,11 @@ class Ledger:
         base_tid = -1 if base is None else self.tensor(base)
         repeat.latest = (ordinal, inputs, tid, nid, base_tid, tensor.shape)
         return True
+
+    def end_step(self) -> None:
+        """Forget nodes of earlier steps that were not marked, where there are many."""
+        if len(self._recent) > _RECENT:
+            self._older, self._recent = self._recent, {}
 
     def number_of(self, node: Any) -> int:
         """Return the number of a node that this ledger met, else 0."""

@@ -256,7 +256,12 @@ class Recorder(TorchFunctionMode):
 
     def _arrive(self, frame: FrameType | None) -> tuple[int, bool]:
         """Find the user's line; report the names that were bound before it."""
-        site, direct, found = self.sites.find(frame)
+        found = frame
+        libraries = self.sites.libraries
+        while found is not None and id(found.f_code) in libraries:
+            found = found.f_back
+        site, direct, found = self.sites.find(found)
+        direct = direct and not (frame is not None and id(frame.f_code) in libraries)
         statement = self._statements[site]
         if statement >= 0 and found is not None:
             self._statement = statement
@@ -344,6 +349,7 @@ class Recorder(TorchFunctionMode):
             self._raised(place, name, tuple(map(tid_of, roots)), roots, error)
             raise
         self.ops.step += 1
+        self.ledger.end_step()
         self._safely(self.passes.end, failed=False)
         self._safely(self._settled, None)
         return result

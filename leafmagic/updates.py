@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+import weakref
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -13,9 +16,10 @@ from torch import Tensor
 from torch.optim import optimizer as optimizers
 
 from leafmagic.events import Cleared, Stepped
-from leafmagic.ledger import REFS, Ledger
+from leafmagic.ledger import Ledger
 from leafmagic.log import EventLog
 
+_version = operator.attrgetter("_version")
 _is_compiling: Callable[[], bool] = torch.compiler.is_compiling
 
 
@@ -56,6 +60,9 @@ class UpdateRecorder:
         self._thread = 0
         self._paused = False
         self._proven: set[int] = set()
+        self._versions: dict[int, list[int]] = {}
+        # An owner that lives keeps its parameters, and with them their ids.
+        self._known: dict[int, tuple[weakref.ref[Any], list[int], tuple[int, ...]]] = {}
         self.lost = False
         """Whether a step raised while the recorder was paused."""
 
@@ -74,6 +81,8 @@ class UpdateRecorder:
             handle.remove()
         self._handles = []
         self._proven.clear()
+        self._known.clear()
+        self._versions.clear()
         self.lost = self.lost or self._paused
         self._paused = False
 
@@ -111,27 +120,26 @@ class UpdateRecorder:
 
     def _record(self, optimizer: Any, frame: FrameType) -> None:
         site, _ = self._arrive(frame)
-        moved: list[int] = []
-        versions: list[int] = []
-        idle: list[int] = []
-        for tensor, tid in self._numbered(parameters_of(optimizer)):
-            if tensor.grad is None:
-                idle.append(tid)
-            else:
-                moved.append(tid)
-                versions.append(tensor._version)
+        parameters = parameters_of(optimizer)
+        tids = self._numbers(optimizer, parameters)
+        after = list(map(_version, parameters))
+        before = self._versions.get(id(optimizer), ())
+        self._versions[id(optimizer)] = after
+        if _is_torchs(optimizer) and len(before) == len(after):
+            # They write in place. To ask each time for the gradients would cost more.
+            moves = list(map(operator.ne, before, after))
+        else:
+            moves = [tensor.grad is not None for tensor in parameters]
+        moved, versions = tids, tuple(after)
+        idle: tuple[int, ...] = ()
+        if not all(moves):
+            moved = tuple(itertools.compress(tids, moves))
+            versions = tuple(itertools.compress(after, moves))
+            idle = tuple(itertools.compress(tids, map(operator.not_, moves)))
         log = self.log
-        event = Stepped(
-            log.next_ordinal(),
-            site,
-            id(optimizer),
-            type(optimizer).__name__,
-            tuple(moved),
-            tuple(versions),
-            tuple(idle),
-            *self.ledger.take(),
-        )
-        log.note(event)
+        number, name = id(optimizer), type(optimizer).__name__
+        seen = self.ledger.take()
+        log.note(Stepped(log.next_ordinal(), site, number, name, moved, versions, idle, *seen))
 
     def cleared(self, frame: FrameType) -> None:
         """Record a call of ``zero_grad``, of an optimizer or a module.
@@ -143,18 +151,19 @@ class UpdateRecorder:
         """
         owner = frame.f_locals.get("self")
         site, _ = self._arrive(frame)
-        tids = tuple([tid for _, tid in self._numbered(parameters_of(owner))])
+        tids = self._numbers(owner, parameters_of(owner))
         log = self.log
         log.note(Cleared(log.next_ordinal(), site, id(owner), tids, *self.ledger.take()))
 
-    def _numbered(self, tensors: Iterable[Tensor]) -> Iterator[tuple[Tensor, int]]:
-        epoch, known, refs = self.ledger.epoch, self.ledger.tensor, REFS
-        for tensor in tensors:
-            ref = refs.get(id(tensor))
-            if ref is not None and ref.epoch == epoch and ref() is tensor:
-                yield tensor, ref.tid
-            else:
-                yield tensor, known(tensor)
+    def _numbers(self, owner: Any, parameters: list[Tensor]) -> tuple[int, ...]:
+        """Return the numbers of parameters; those of the same owner are looked up once."""
+        ids = list(map(id, parameters))
+        known = self._known.get(id(owner))
+        if known is not None and known[0]() is owner and known[1] == ids:
+            return known[2]
+        tids = tuple(map(self.ledger.tensor, parameters))
+        self._known[id(owner)] = weakref.ref(owner), ids, tids
+        return tids
 
 
 def parameters_of(owner: Any) -> list[Tensor]:
@@ -168,13 +177,17 @@ def parameters_of(owner: Any) -> list[Tensor]:
 def _runs_alone(optimizer: Any) -> bool:
     """Tell whether a step runs torch's own code and our hooks, and nothing else."""
     return (
-        type(optimizer).__module__.startswith("torch.optim.")
+        _is_torchs(optimizer)
         and not optimizer._optimizer_step_pre_hooks
         and not optimizer._optimizer_step_post_hooks
-        and all(map(_is_ours, optimizers._global_optimizer_pre_hooks.values()))
-        and all(map(_is_ours, optimizers._global_optimizer_post_hooks.values()))
+        and _are_ours(optimizers._global_optimizer_pre_hooks)
+        and _are_ours(optimizers._global_optimizer_post_hooks)
     )
 
 
-def _is_ours(hook: Any) -> bool:
-    return isinstance(getattr(hook, "__self__", None), UpdateRecorder)
+def _are_ours(hooks: dict[int, Any]) -> bool:
+    return all(isinstance(getattr(h, "__self__", None), UpdateRecorder) for h in hooks.values())
+
+
+def _is_torchs(optimizer: Any) -> bool:
+    return type(optimizer).__module__.startswith("torch.optim.")
