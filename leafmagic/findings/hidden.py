@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +14,6 @@ from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import (
     Meant,
     classify_read,
-    is_anonymous,
     made_at,
     meant_leaf,
     unfilled_read,
@@ -22,6 +23,8 @@ from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
 
 _DEVICE_MOVES = {"to", "cuda", "cpu"}
+_ELEMENTS = re.compile(r"([A-Za-z_]\w*(?:\.\w+)*)\s*=\s*[\[({]")
+"""The assignment of a container, such as ``noises = [...]``."""
 
 
 @register
@@ -75,7 +78,8 @@ class HiddenLeaf(Rule):
         origin = made_at(model, meant.leaf)
         if meant.anonymous:
             leaf = _short(origin.source) if origin is not None else meant.leaf.made.what
-            which = f"the leaf is what `{leaf}` makes inside this line, and it has no name"
+            inside = f"is what `{leaf}` makes inside this line, and it" if leaf else "behind it"
+            which = f"the leaf {inside} has no name"
         else:
             old = best_name(meant.leaf)
             line = f" of line {origin.line}" if origin is not None else ""
@@ -97,7 +101,10 @@ class HiddenLeaf(Rule):
         place, leaf = model.place(event.site), model.tensor(event.inputs[0])
         if place is None or leaf is None or not leaf.is_leaf or not leaf.requires_grad:
             return
-        if not is_anonymous(leaf) or leaf.made.site == 0 or "dtype" in place.source:
+        # The name that the line binds may be known already: where nothing is copied, that of
+        # the leaf.
+        named = any(name.ordinal < event.ordinal for name in leaf.names)
+        if named or leaf.path or leaf.made.site == 0 or "dtype" in place.source:
             return
         made = made_at(model, leaf)
         if made is None or made.statement != place.statement or _only_dtype(place):
@@ -128,6 +135,7 @@ class HiddenLeaf(Rule):
         place = model.place(event.site)
         if place is None:
             return
+        found = False
         for (scope, name), tid in model.names.items():
             record = model.tensor(tid)
             if record is None or record.is_leaf or scope not in ("", place.function):
@@ -136,7 +144,27 @@ class HiddenLeaf(Rule):
                 continue
             meant = meant_leaf(model, record)
             if meant is not None:
+                found = True
                 yield self._told(model, record, meant, name, place.line)
+        if not found:
+            yield from self._in_a_list(place, model)
+
+    def _in_a_list(self, place: Place, model: Model) -> Iterator[Finding]:
+        """Look for what a comprehension made, in a list that an optimizer was given."""
+        told: set[int] = set()
+        for record in list(model.tensors.values()):
+            made = None if record.is_leaf else made_at(model, record)
+            if made is None or record.made.site in told or made.targets:
+                continue
+            target = _ELEMENTS.match(made.statement)
+            if target is None or not any(_mentions(word, target[1]) for word in place.operands):
+                continue
+            meant = meant_leaf(model, record)
+            if meant is not None and meant.anonymous:
+                told.add(record.made.site)
+                element = f"{fixes.flag_last(made, '')}  # in place of {_short(made.source)}"
+                one = self._told(model, record, meant, target[1], place.line)
+                yield dataclasses.replace(one, fix=element.removeprefix(" = "))
 
 
 def _short(source: str) -> str:

@@ -204,4 +204,24 @@ def classify_read(
     before = rebinding_of(model, record, place.scope, variable)
     if before is not None:
         return "leaf_rebound", Meant(before[0], False, False)
+    updated = own_update(model, record, place, variable)
+    if updated is not None:
+        return "leaf_rebound", Meant(updated, False, False)
     return "nonleaf_grad_read", meant
+
+
+def own_update(
+    model: Model, record: TensorRecord, place: Place, variable: str
+) -> TensorRecord | None:
+    """Return the leaf that a tensor was computed from by the update that now reads it again.
+
+    A helper such as ``return value - rate * value.grad`` is given its own result.
+    """
+    made = made_at(model, record)
+    if made is None or (made.filename, made.line) != (place.filename, place.line):
+        return None
+    if variable not in made.operands or not made.returned:
+        return None
+    above = list(model.ancestors(record.tid, 60))
+    read = {model.grad_values.get(grad.tid, -1) for grad in above if not grad.requires_grad}
+    return next((r for r in above if r.tid in read and r.is_leaf and r.requires_grad), None)

@@ -96,6 +96,19 @@ def _is_used(model: Model, roots: tuple[int, ...], new: TensorRecord) -> bool:
     return False
 
 
+def _fix(made: Place, variable: str, grad_enabled: bool) -> str:
+    """Rewrite an update, by the name that the weight has where the new value is made."""
+    if variable not in made.source and made.operands and made.operands[0].isidentifier():
+        variable = made.operands[0]
+    return fixes.in_place_update(made, variable, grad_enabled)
+
+
+def _whole(place: Place) -> str:
+    """Return the statement that a failed attribute stands in, where it begins with it."""
+    begins = place.statement.startswith(place.source)
+    return place.statement if begins else f"{place.source}(...)"
+
+
 @register
 class LeafRebound(Rule):
     """An update that makes a new tensor instead of changing the weight.
@@ -139,6 +152,8 @@ class LeafRebound(Rule):
         self._updates = ItemUpdates()
         self._items: dict[int, tuple[TensorRecord, str]] = {}
         self._finished = False
+        self._empty: tuple[int, int] = (-1, -1)
+        """Where a `.grad` was found to be None last, and of which tensor."""
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at rebindings, at reads, and at errors from a ``.grad`` that is None."""
@@ -156,6 +171,8 @@ class LeafRebound(Rule):
                 yield from self._none(event, model)
         elif isinstance(event, Accessed):
             if event.what == "grad":
+                if event.value == -1:
+                    self._empty = event.site, event.tid
                 yield from self._judge(model, final=False)
                 yield from self._read(event, model)
         else:
@@ -230,12 +247,17 @@ class LeafRebound(Rule):
             now = f"is a non-leaf: the next backward will not fill `{variable}.grad`"
         else:
             now = "does not require grad: it will not be trained any more"
+        if made is not None and variable not in made.source:
+            # Told by the name that the helper has for it, if it was.
+            local = self._said.get(made.operands[0] if made.operands else "")
+            if local is not None and (local.cell, local.line) == (made.label, made.line):
+                return dataclasses.replace(local, count=0)
         what = "This line makes a new tensor"
         if made is not None and made.kind == "Call" and made.attribute in _OUT_OF_PLACE:
             what = f"`{made.attribute}` makes a new tensor (`{made.attribute}_` writes in place)"
         self._said[variable] = self.finding(
             f"{what}; `{variable}` no longer names the leaf. It {now}.",
-            fix="" if made is None else fixes.in_place_update(made, variable, new.grad_enabled),
+            fix="" if made is None else _fix(made, variable, new.grad_enabled),
             variable=variable,
             cause=made,
             symptom=symptom,
@@ -250,6 +272,11 @@ class LeafRebound(Rule):
             return
         variable = place.owner.removesuffix(".grad")
         record = model.tensor(model.names.get((place.scope, variable), -1))
+        read = model.place(self._empty[0])
+        if record is None and read is not None:
+            # What a loop or an object holds has no name; but it was read, on this line.
+            here = (read.filename, read.line, read.owner) == (place.filename, place.line, variable)
+            record = model.tensor(self._empty[1]) if here else None
         if record is None:
             return
         if record.is_leaf and record.requires_grad:
@@ -257,7 +284,7 @@ class LeafRebound(Rule):
                 yield self.finding(
                     f"`{variable}.grad` is None until the first backward, and this line runs "
                     "before it.",
-                    fix=f"if {variable}.grad is not None: {place.source}",
+                    fix=f"if {variable}.grad is not None: {_whole(place)}",
                     variable=variable,
                     cause=place,
                     record=record,
