@@ -49,8 +49,8 @@ class Run:
     error: BaseException | None = None
     automatic: bool = False
     warned: bool = False
-    lent: str | None = None
-    """A file name that has lines in `linecache` for the length of this run only."""
+    lent: tuple[str, Any] | None = None
+    """A file name that has lines in `linecache` for this run only, and the entry of ours."""
     asked: tuple[str, ...] = ()
     """Names that the cell itself asks to retain."""
     nested: dict[str, str] = field(default_factory=dict)
@@ -84,6 +84,8 @@ class CellRunner:
         self.always = always
         self.mode = mode
         self.warm_up = WarmUp(shell)
+        self.finished: Tracer | None = None
+        """The last trace of a cell that ended and saw anything."""
         self._threads = threading.local()
 
     @property
@@ -269,6 +271,9 @@ class CellRunner:
         error = _error_of(result) or (run.error if result is None else None)
         with guarded("ending the trace"):
             _close(run, error)
+            made = (record.made.site for record in run.trace.model.tensors.values())
+            if run.trace.findings or any(made):
+                self.finished = run.trace
         if run.screen is not None:
             with guarded("the display"):
                 run.screen.close()
@@ -326,8 +331,9 @@ def _close(run: Run, error: BaseException | None = None) -> None:
     finally:
         if run.hook is not None:
             run.hook.remove()
-        if run.lent is not None:
-            linecache.cache.pop(run.lent, None)
+        # IPython may have put an entry of its own there since, when it compiled the cell.
+        if run.lent is not None and linecache.cache.get(run.lent[0]) is run.lent[1]:
+            linecache.cache.pop(run.lent[0])
 
 
 def _say_unseen(trace: Tracer, names: tuple[str, ...]) -> None:

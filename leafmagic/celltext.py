@@ -57,18 +57,18 @@ def label_of(shell: Any, filename: str) -> str | None:
     return " ".join(found) if found else None
 
 
-def lend_lines(shell: Any, source: CellSource) -> str | None:
+def lend_lines(shell: Any, source: CellSource) -> tuple[str, Any] | None:
     """Give code that ``%%time`` runs its lines, so that its expressions can be found.
 
-    Returns the file name under which `linecache` has them now, or None.
+    Returns the file name under which `linecache` has them now and the entry, or None.
     """
     name = source.filename
     if name is None or not name.startswith("<") or linecache.getlines(name):
         return None
     # Not what was typed: a line magic is no expression.
     lines = shell.transform_cell(source.text).splitlines(keepends=True)
-    linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
-    return name
+    entry = linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
+    return name, entry
 
 
 def _from_line(raw: str, first: str) -> str:

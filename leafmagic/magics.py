@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import keyword
 import sys
 from collections.abc import Callable
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, cast
 
 from IPython.core.completer import SimpleCompletion, context_matcher
@@ -19,35 +16,15 @@ from traitlets import Bool, Enum, List, TraitError, Unicode, validate
 
 from leafmagic.cellrun import CellRunner
 from leafmagic.options import GRADS, MODES, Grads, Mode, Options
-from leafmagic.recording import SUFFIXES
-from leafmagic.screen import show_document
+from leafmagic.subcommands import WORDS, Subcommands, known_kinds, unknown_kind
 
-WORDS = ("on", "off", "status", "report", "why", "save", "explain")
 _FLAGS = ("--strict", "--no-strict")
 _VALUES = {"--mode": MODES, "--grads": GRADS}
 _OPTIONS = ("--into", "--mode", *_FLAGS, "--ignore", "--retain", "--grads")
 
 
-@lru_cache(maxsize=1)
-def known_kinds() -> tuple[str, ...]:
-    """Return the kinds and the codes of all findings."""
-    from leafmagic.findings import KINDS, RULES
-
-    return (*KINDS, *(rule.code for rule in RULES))
-
-
-def unknown_kind(word: str) -> str:
-    """Return what is wrong with a kind, or an empty string."""
-    kinds = known_kinds()
-    if word in kinds:
-        return ""
-    spelled = {kind.lower(): kind for kind in kinds}
-    near = [spelled[k] for k in difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.5)]
-    return f"unknown kind {word!r}" + (f"; did you mean {' or '.join(near)}?" if near else "")
-
-
 @magics_class
-class LeafMagic(Magics):
+class LeafMagic(Subcommands, Magics):
     """Defaults for the options of ``%%autograd``."""
 
     magics: dict[str, dict[str, Any]]
@@ -172,6 +149,8 @@ class LeafMagic(Magics):
             %autograd off                stop that
             %autograd status             say what is on
             %autograd explain [KIND]     show the page of a kind of warning; list the kinds
+            %autograd fix [KIND]         put the last traced cell, with its fixes applied,
+                                         below as the next cell; it is not run
 
         These words come first. An expression that begins with one of them, such as
         a variable called ``report``, is written in parentheses: ``%autograd (report)``.
@@ -180,121 +159,25 @@ class LeafMagic(Magics):
         word, _, tail = rest.partition(" ")
         if word == "on":
             more, left = peel_options(tail)
-            self._nothing_after(word, left)
-            self._on([*words, *more])
+            self.nothing_after(word, left)
+            self.switch_on(self.read([*words, *more]))
             return
         options, _ = self.read(words)
-        if word == "explain":
-            self._explain(tail.strip())
-        elif word in ("why", "save"):
-            if not tail.strip():
+        given = {"why": self.why, "save": self.save, "explain": self.explain, "fix": self.fix}
+        if word in given:
+            if not tail.strip() and word in ("why", "save"):
                 raise UsageError(f"%{self.name} {word} needs {'EXPR' if word == 'why' else 'FILE'}")
-            (self._why if word == "why" else self._save)(tail.strip())
+            given[word](tail.strip())
         elif word in WORDS or not word:
-            self._nothing_after(word, tail)
+            self.nothing_after(word, tail)
             if word == "off":
-                self._off()
+                self.switch_off()
             elif word == "report":
-                self._report(options)
+                self.report(options)
             else:
-                self._status()
+                self.status()
         else:
-            self._draw(rest, options)
-
-    def _nothing_after(self, word: str, tail: str) -> None:
-        if tail.strip():
-            raise UsageError(
-                f"nothing can follow {word!r}; for an expression write "
-                f"%{self.name} ({word} {tail.strip()})"
-            )
-
-    def _say(self, text: str) -> None:
-        print(text)  # noqa: T201
-
-    def _on(self, words: list[str]) -> None:
-        self.always_on = self.read(words)
-        self._say(f"leafmagic: every cell is traced from the next one on; %{self.name} off ends it")
-
-    def _off(self) -> None:
-        self.always_on = None
-        self.runner.end_all()
-        self._say("leafmagic: off")
-
-    def _status(self) -> None:
-        import leafmagic
-
-        options, into = self.always_on or (None, "")
-        bound = f", bound to {into}" if into else ""
-        self._say(f"every cell: {f'traced, {options}{bound}' if options else 'not traced'}")
-        last = leafmagic.last()
-        if last is None:
-            self._say("last trace: none yet")
-            return
-        document = last.document()
-        self._say(
-            f"last trace: {document['cell']['label']}, nodes: {len(document['nodes'])}, "
-            f"warnings: {len(document['findings'])}"
-        )
-
-    def _last(self) -> Any:
-        import leafmagic
-
-        trace = leafmagic.last()
-        if trace is None:
-            raise UsageError(f"there is no trace yet: run a cell with %%{self.name} first")
-        return trace
-
-    def _report(self, options: Options) -> None:
-        show_document(self._last().document(), options.mode, self.shell)
-
-    def _save(self, name: str) -> None:
-        path = Path(name.strip("\"'")).expanduser()
-        if path.suffix.lower() not in SUFFIXES:
-            raise UsageError(f"save: the file must end in {', '.join(SUFFIXES)}, not {path.name!r}")
-        trace = self._last()
-        try:
-            trace.save(path)
-        except OSError as error:
-            raise UsageError(f"save: {error}") from None
-        self._say(f"leafmagic: saved {path}")
-
-    def _evaluate(self, expression: str) -> Any:
-        try:
-            return self.shell.ev(expression)
-        except NameError as error:
-            raise UsageError(f"{error} (%{self.name} takes {', '.join(WORDS)} or EXPR)") from None
-        except SyntaxError:
-            raise UsageError(f"not an expression: {expression}") from None
-
-    def _draw(self, expression: str, options: Options) -> None:
-        value = self._evaluate(expression)
-        tensors = tensors_of(value)
-        if not tensors:
-            raise UsageError(f"{expression} is neither a tensor nor a module with parameters")
-        from leafmagic.api import trace_of
-
-        namespace = dict(self.shell.user_ns)
-        if not is_tensor(value):
-            # The value itself may have no name: then its parameters go by their paths in it.
-            namespace[""] = value
-        document = trace_of(tuple(tensors), namespace).document()
-        document["cell"]["label"] = expression
-        show_document(document, options.mode, self.shell)
-
-    def _why(self, expression: str) -> None:
-        import leafmagic
-
-        value = self._evaluate(expression)
-        if not is_tensor(value):
-            raise UsageError(f"why: {expression} is not a tensor but {type(value).__name__}")
-        self._say(str(leafmagic.why(value, leafmagic.last(), expression)))
-
-    def _explain(self, word: str) -> None:
-        if word and (wrong := unknown_kind(word)):
-            raise UsageError(f"explain: {wrong}")
-        from leafmagic.findings.pages import pages
-
-        self._say(pages(word))
+            self.draw(rest, options)
 
     # Completion.
 
@@ -322,6 +205,8 @@ class LeafMagic(Magics):
             return list(known_kinds())
         if previous in ("--retain", "--into", "why"):
             return variables
+        if previous == "fix" and len(words) == 2:
+            return self.fixable_kinds()
         if token.startswith("-") or words[0].startswith("%%"):
             return list(_OPTIONS)
         if len(words) == 1 and "." not in token:
@@ -378,22 +263,3 @@ def peel_options(line: str) -> tuple[list[str], str]:
             words.append(value)
             rest = rest.lstrip()
     return words, rest
-
-
-def is_tensor(value: Any) -> bool:
-    """Whether a value is a tensor; torch is not imported to find out."""
-    torch = sys.modules.get("torch")
-    return torch is not None and isinstance(value, torch.Tensor)
-
-
-def tensors_of(value: Any) -> list[Any]:
-    """Return the tensors of a tensor, a module, or a flat collection of tensors."""
-    torch = sys.modules.get("torch")
-    if torch is None:
-        return []
-    if isinstance(value, torch.nn.Module):
-        return list(value.parameters())
-    if isinstance(value, dict):
-        value = list(value.values())
-    items = value if isinstance(value, list | tuple) else [value]
-    return [item for item in items if isinstance(item, torch.Tensor)]

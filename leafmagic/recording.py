@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leafmagic.findings.base import Finding
+from leafmagic.edits import mend
+from leafmagic.findings.base import SEVERITIES, Finding
 from leafmagic.graph import AutogradGraph
 
 SCHEMA_VERSION = 1
@@ -54,6 +56,24 @@ class Trace:
         """Return the trace as JSON text; `leafmagic.load` reads it back."""
         return json.dumps(self.document(), ensure_ascii=False)
 
+    def fixed_source(self, kind: str | None = None) -> str:
+        """Return the text of the cell with the edits of its findings applied.
+
+        Where two overlap, that of the graver finding is applied, then that of the first
+        line. Everything else, line endings and comments too, stays as it is.
+
+        Parameters
+        ----------
+        kind : str, optional
+            The kind or code of the findings to fix; all if left out.
+
+        Raises
+        ------
+        ValueError
+            If there is nothing to apply; it says why.
+        """
+        return mend_trace(self, kind).text
+
     def save(self, path: str | Path) -> None:
         """Write the trace to a file, in the format of its ending.
 
@@ -91,6 +111,51 @@ class Trace:
 
         payload = build_payload(self.document())
         return {"text/plain": render_text(payload), "text/html": render_twin(payload, "trace")}
+
+
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """What came of applying the edits of a trace.
+
+    Attributes
+    ----------
+    text : str
+        The text of the cell.
+    applied : tuple of Finding
+        What is fixed in it.
+    left : tuple of (Finding, str)
+        What is not, and why.
+    """
+
+    text: str
+    applied: tuple[Finding, ...]
+    left: tuple[tuple[Finding, str], ...]
+
+
+def mend_trace(trace: Trace, kind: str | None = None) -> Fixes:
+    """Apply the edits of a trace's findings to the text of its cell.
+
+    Raises
+    ------
+    ValueError
+        As `Trace.fixed_source`.
+    """
+    cell = trace.document()["cell"]
+    label, text = cell["label"], cell["source"]
+    found = [f for f in trace.findings if kind is None or kind in (f.kind, f.code)]
+    found.sort(key=lambda f: (SEVERITIES.index(f.severity), f.line or 0))
+    what = "nothing was found" if kind is None else f"no {kind} was found"
+    if not found:
+        raise ValueError(f"{what} in {label or 'the traced code'}")
+    if not text:
+        raise ValueError("the trace is not of a cell; Finding.edits says what to change")
+    mended = mend(text, label, [finding.edits for finding in found])
+    left = tuple((found[index], why) for index, why in mended.refused.items())
+    if len(left) == len(found):
+        told = [f"{f.code}{f' (line {f.line})' if f.line else ''}: {why}" for f, why in left]
+        raise ValueError(f"nothing to apply to {label}; {'; '.join(told)}")
+    applied = tuple(f for index, f in enumerate(found) if index not in mended.refused)
+    return Fixes(mended.text, applied, left)
 
 
 def _as_json(document: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -119,6 +119,7 @@ class FakeTrace:
         self.explained: list[BaseException] = []
         self.running = False
         self.revision = 0
+        self.model = SimpleNamespace(tensors={})
         type(self).made.append(self)
         self._maybe_fail("init")
 

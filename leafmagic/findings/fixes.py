@@ -90,6 +90,8 @@ def in_place_update(place: Place, variable: str, grad_enabled: bool) -> str:
 def under_no_grad(place: Place) -> str:
     """Put a simple statement under ``torch.no_grad()``."""
     statement = place.statement or place.source
+    if not statement:
+        return "put this line under torch.no_grad()"
     guarded = f"with torch.no_grad(): {statement}"
     try:
         ast.parse(guarded)

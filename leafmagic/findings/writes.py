@@ -10,6 +10,7 @@ from leafmagic.cell import Place, is_module_word
 from leafmagic.events import WriteAttempted
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.pieces import kept_piece
 from leafmagic.looks import Raised
 from leafmagic.model import Model
 from leafmagic.records import Moment, NodeRecord, TensorRecord, best_name
@@ -90,6 +91,7 @@ class LeafInplace(Rule):
         return self.finding(
             f"{what}; with grad mode on {call} would have to be recorded, and torch refuses.",
             fix="" if place is None else fixes.under_no_grad(place),
+            edits=() if place is None else fixes.wrap_statement(place, "with torch.no_grad():"),
             variable=variable,
             cause=place,
             record=leaf,
@@ -202,7 +204,12 @@ class SavedTensorMutated(Rule):
         """Find who saved the tensor and who wrote to it."""
         for node, slot, text in culprits(event, model):
             changed = changed_since(model, node, text)
-            if changed is not None and not writes_unasked(*changed):
+            if (
+                changed is not None
+                and not writes_unasked(*changed)
+                # A graph that is older than an update is told of by `StaleGraph`.
+                and kept_piece(event, model, changed[1]) is None
+            ):
                 yield self._told(model, event, node, slot, text, *changed)
 
     def _told(

@@ -83,7 +83,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "levels": ("graph",),
     "render": ("graph", "layout", "levels", "render"),
     # What holds it together.
-    "recording": ("findings", "graph", "render"),
+    "recording": ("edits", "findings", "graph", "render"),
     "tracing": (
         "build",
         "cell",
@@ -113,7 +113,16 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "screen": ("guard", "recording", "render"),
     "celltext": ("cell",),
     "cellrun": ("cell", "celltext", "errors", "guard", "options", "screen", "tracing"),
-    "magics": ("api", "cellrun", "findings", "options", "recording", "screen", "tracing"),
+    "subcommands": (
+        "api",
+        "cellrun",
+        "findings",
+        "options",
+        "recording",
+        "screen",
+        "tracing",
+    ),
+    "magics": ("cellrun", "options", "subcommands"),
     "extension": ("cellrun", "guard", "magics"),
     "__init__": ("extension",),
 }
@@ -137,7 +146,7 @@ OUTSIDE: dict[str, tuple[str, ...]] = {
         "tracing",
         "reasons",
     ),
-    "IPython": ("cellrun", "extension", "magics", "render/live", "screen"),
+    "IPython": ("cellrun", "extension", "magics", "render/live", "screen", "subcommands"),
     "traitlets": ("extension", "magics", "render/widget"),
     "anywidget": ("render/widget", "screen"),
     "networkx": ("graph",),

@@ -12,8 +12,9 @@ import torch
 from IPython.core.completer import provisionalcompleter
 
 from leafmagic.findings.base import Finding
-from leafmagic.magics import peel_options, tensors_of, unknown_kind
+from leafmagic.magics import peel_options
 from leafmagic.options import Options
+from leafmagic.subcommands import tensors_of, unknown_kind
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from test_architecture import MAY_IMPORT
 
 from leafmagic.findings import RULES
 from leafmagic.graph import STATES
-from leafmagic.magics import _OPTIONS, WORDS
+from leafmagic.magics import _OPTIONS
+from leafmagic.subcommands import WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
