@@ -113,7 +113,10 @@ class Ledger:
         ref.epoch, ref.repeat = self.epoch, None
         ref.depth = 0 if is_leaf(tensor) else self.depth
         REFS[id(tensor)] = ref
-        self._describe(tensor, tid)
+        if type(tensor) in KNOWN_TYPES:
+            self._describe_facts(tensor, tid)
+        else:
+            self._describe(tensor, tid)
         return tid
 
     def repeated(
@@ -186,6 +189,8 @@ class Ledger:
         mark: Mark | None = node.metadata.get(MARK)
         if mark is not None and mark.epoch == self.epoch:
             return mark.nid
+        if not self._recent and not self._older:
+            return 0
         sequence = node._sequence_nr()
         known = self._recent.get(sequence) or self._older.get(sequence)
         return known[0] if known is not None and known[1] == node.name() else 0

@@ -134,7 +134,7 @@ class NameBook:
         self._pending = (site, tid)
 
     def _hint_operands(self, event: OpCalled, place: Place) -> None:
-        words = [word for word in place.operands if not _is_literal_or_module(word)]
+        words = _operand_names(place.operands)
         if len(words) != len(event.inputs):
             return
         for word, tid in zip(words, event.inputs, strict=True):
@@ -143,10 +143,16 @@ class NameBook:
                 continue
             record.hint = record.hint or word
             scope = place.scope
-            outer = any(n.name == word and not n.scope and n.current for n in record.names)
-            if (scope or "." in word) and not outer and "[" not in word:
+            if self.names.get((scope, word)) == tid or not (scope or "." in word) or "[" in word:
+                continue
+            if not any(n.name == word and not n.scope and n.current for n in record.names):
                 # An argument, an attribute, or bound by something that is not seen.
                 self.bind(scope, word, tid, None, place.label, event.ordinal)
+
+
+@lru_cache(maxsize=1024)
+def _operand_names(operands: tuple[str, ...]) -> list[str]:
+    return [word for word in operands if not _is_literal_or_module(word)]
 
 
 @lru_cache(maxsize=1024)

@@ -20,6 +20,9 @@ Output = Callable[[int, bool, list[Tensor], list[Tensor]], None]
 
 Parameters = Callable[[FrameType | None, list[tuple[int, Tensor]]], bool]
 
+_tuple = tuple.__new__
+"""Makes a NamedTuple in half the time of its own constructor."""
+
 MOST_TURNS = 150_000
 """Beyond this many ops that are new, what is new is no longer recorded: some 200 MB."""
 
@@ -49,14 +52,14 @@ class Turns:
         """
         if self.step != step:
             self.step, self.turn = step, 0
-        if self.turn < len(self.plain):
-            return self.turn
-        for turn in (self.turn - 1, self.turn - 2):
-            if turn >= 0:
-                last = self.plain[turn]
-                if last is not None and last.is_gone():
-                    return turn
-        return self.turn
+        turn, plain = self.turn, self.plain
+        if turn < len(plain):
+            return turn
+        if turn and (last := plain[turn - 1]) is not None and last.is_gone():
+            return turn - 1
+        if turn > 1 and (last := plain[turn - 2]) is not None and last.is_gone():
+            return turn - 2
+        return turn
 
 
 class OpRecorder:
@@ -200,7 +203,7 @@ class OpRecorder:
             (None,) if it is not of that kind; None if nothing was recorded.
         """
         ledger = self.ledger
-        made = flatten((result,), [])
+        made = [result] if type(result) is Tensor else flatten((result,), [])
         if (not made and not wrote) or self.full:
             return None
         self._made += 1
@@ -212,18 +215,20 @@ class OpRecorder:
         grad_enabled = grad_enabled or torch.is_grad_enabled()
         tensors, nodes = ledger.take()
         ordinal = self.log.next_ordinal()
-        self.log.emit(
-            OpCalled(
-                ordinal, site, op, direct, tids, outputs, tensors, nodes, grad_enabled, wrote, turn
-            )
-        )
+        fields = (
+            ordinal, site, op, direct, tids, outputs, tensors, nodes, grad_enabled, wrote, turn,
+        )  # fmt: skip
+        self.log.emit(_tuple(OpCalled, fields))
         self._place_parameters(tids, inputs)
         if self.on_output is not None:
             self.on_output(site, direct, inputs, made)
         if wrote or len(tensors) != 1 or tensors[0].tid != outputs[0] or len(made) != 1:
             return (None,)
         nid = tensors[0].nid
-        name = next((node.name for node in nodes if node.nid == nid), "")
+        name = ""
+        for node in nodes:
+            if node.nid == nid:
+                name = node.name
         if nid >= 0 and not name:
             return (None,)
         # Where a node is expected, its kind says whether the output is a view.
@@ -234,7 +239,7 @@ class OpRecorder:
 
     def _place_parameters(self, tids: tuple[int, ...], inputs: list[Tensor]) -> None:
         """Have the module looked up that parameters belong to, once for each."""
-        if self.on_parameters is None:
+        if self.on_parameters is None or torch.nn.Parameter not in map(type, inputs):
             return
         new: list[tuple[int, Tensor]] = [
             (tid, tensor)
