@@ -6,6 +6,7 @@ Importing this package registers every rule; the registry is `RULES`.
 from leafmagic.findings import (
     custom_calls,
     custom_saves,
+    cuts,
     flags,
     hidden,
     modes,
@@ -20,13 +21,14 @@ KINDS: tuple[str, ...] = tuple(dict.fromkeys(rule.kind for rule in RULES))
 """Every kind of finding that there is a rule for."""
 
 __all__ = [
-    "KINDS",
-    "RULES",
     "Finding",
     "Findings",
+    "KINDS",
+    "RULES",
     "Rule",
     "custom_calls",
     "custom_saves",
+    "cuts",
     "flags",
     "hidden",
     "modes",

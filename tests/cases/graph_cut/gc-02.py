@@ -16,3 +16,11 @@ main, aux = (w ** 2).sum(), (w * 10).sum()
 extra = torch.tensor([aux, aux])  #! cause
 (main + extra.sum()).backward()
 print(w.grad)  #! symptom
+# === fixed
+import torch
+w = torch.ones(2, requires_grad=True)
+main, aux = (w ** 2).sum(), (w * 10).sum()
+extra = torch.stack([aux, aux])
+(main + extra.sum()).backward()
+# === check
+assert w.grad.tolist() == [22.0, 22.0]

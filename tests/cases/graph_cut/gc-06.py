@@ -13,3 +13,12 @@ x = torch.ones(3, requires_grad=True)
 enc = torch.nn.Linear(3, 1)
 enc(features(x)).sum().backward()
 print(x.grad)  #! symptom
+# === fixed
+import torch
+def features(x): return (x ** 2)
+x = torch.ones(3, requires_grad=True)
+enc = torch.nn.Linear(3, 1)
+enc(features(x)).sum().backward()
+print(x.grad)
+# === check
+assert torch.allclose(x.grad, 2 * enc.weight[0])

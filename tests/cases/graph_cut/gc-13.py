@@ -13,3 +13,12 @@ total = 0.
 for x in (1., 2.):
     total += (w * x).sum().item()  #! cause
 torch.tensor(total).backward()  #! symptom
+# === fixed
+import torch
+w = torch.ones(2, requires_grad=True)
+total = 0.
+for x in (1., 2.):
+    total += (w * x).sum()
+total.backward()
+# === check
+assert w.grad.tolist() == [3.0, 3.0]

@@ -1,0 +1,319 @@
+"""Gradients that stop on the way: copies of values, detach, numbers, integers, grad mode off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leafmagic.cell import Place
+from leafmagic.events import Accessed, BackwardReturned, Stepped
+from leafmagic.findings import mends
+from leafmagic.findings.base import Finding, Rule, Severity, register
+from leafmagic.findings.ends import (
+    COPIES,
+    Cut,
+    Missed,
+    cut_at,
+    first_cut,
+    missed,
+    named,
+    sunk_into,
+    word_for,
+)
+from leafmagic.findings.flows import words_in
+from leafmagic.findings.leaves import made_at
+from leafmagic.findings.reaching import SINKS, newest_passes, parents, reaching, values_behind
+from leafmagic.looks import Raised, Wired
+from leafmagic.model import Model
+from leafmagic.records import TensorRecord, best_name
+
+_NO_GRAPH = "does not require grad and does not have a grad_fn"
+
+
+@register
+class ValuesCopied(Rule):
+    """A loss uses a copy of a tensor's values, made by ``torch.tensor`` and its like.
+
+    ``torch.tensor([a, b])``, ``torch.as_tensor([a, b])`` and ``x.new_tensor(y)`` copy
+    numbers. The result knows nothing of what they were computed from, so that backward
+    stops there; setting ``requires_grad`` on it only makes a new leaf. The part of the loss
+    behind the copy has no effect on any gradient, without an error.
+
+    Failing cell::
+
+        w = torch.ones(2, requires_grad=True)
+        main, aux = (w ** 2).sum(), (w * 10).sum()
+        extra = torch.tensor([aux, aux])
+        (main + extra.sum()).backward()
+        print(w.grad)          # without the 20 of aux
+
+    Fixed::
+
+        w = torch.ones(2, requires_grad=True)
+        main, aux = (w ** 2).sum(), (w * 10).sum()
+        extra = torch.stack([aux, aux])
+        (main + extra.sum()).backward()
+        print(w.grad)
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/generated/torch.tensor.html
+    """
+
+    kind = "graph_cut"
+    code = "LM401"
+    events = (BackwardReturned, Wired, Accessed)
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Look at copies behind the roots of a pass, of leaves only when all is known."""
+        known = reaching(model)
+        known.note(event, model)
+        if isinstance(event, Accessed):
+            return
+        if isinstance(event, Wired):
+            roots = [tid for one in newest_passes(model) for tid in one.roots]
+        elif known.walked == event.began and not event.failed:
+            roots = [t for one in model.passes if one.ordinal == event.began for t in one.roots]
+        else:
+            return
+        for record in values_behind(model, roots).values():
+            if record.made.what not in COPIES or record.index in known.copies:
+                continue
+            cut = cut_at(model, known, record)
+            if cut is None or cut.how != "copy":
+                continue
+            if record.requires_grad and not (
+                isinstance(event, Wired) and self._is_meant(record, model)
+            ):
+                continue
+            known.copies.add(record.index)
+            yield self._told(cut, roots, model)
+
+    def _is_meant(self, copy: TensorRecord, model: Model) -> bool:
+        """Tell whether a copy that is a leaf stands for the original, rather than for itself."""
+        known = reaching(model)
+        if any(one.cut is not None and one.cut.below.index == copy.index for one in missed(model)):
+            return True
+        own = copy.index in known.read or known.was_updated(copy) or copy.tid in known.filled
+        return not own
+
+    def _told(self, cut: Cut, roots: list[int], model: Model) -> Finding:
+        word = word_for(model, cut.below)
+        origin = named(r for r in parents(model, cut.below) if r.requires_grad)
+        origin = origin or "what it was made from"
+        leaf = (
+            " It is a new leaf, and so no gradient goes further." if cut.below.requires_grad else ""
+        )
+        line = model.line(next((p.site for p in model.passes if set(p.roots) & set(roots)), 0))
+        return self.finding(
+            f"`{word}` is not connected to {origin}: `{cut.below.made.what}` copied the numbers, "
+            f"and backward stops at `{word}`.{leaf}",
+            fix=mends.joined(cut, word),
+            variable=word,
+            cause=cut.place,
+            symptom=line,
+            record=cut.below,
+        )
+
+
+@register
+class NothingToDifferentiate(Rule):
+    """``backward`` is called on a result that has no graph.
+
+    torch says that element 0 of tensors does not require grad. Somewhere on the way from
+    the leaves the graph was cut: by ``detach``, ``.item()``, a copy of the values,
+    ``no_grad``, or an op that gives integers, such as ``argmax``. The line of that cut is
+    what has to change, not the call of ``backward``.
+
+    Failing cell::
+
+        w = torch.ones(2, requires_grad=True)
+        total = 0.
+        for x in (1., 2.):
+            total += (w * x).sum().item()
+        torch.tensor(total).backward()
+
+    Fixed::
+
+        w = torch.ones(2, requires_grad=True)
+        total = 0.
+        for x in (1., 2.):
+            total += (w * x).sum()
+        total.backward()
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/notes/autograd.html#setting-requires-grad
+    """
+
+    kind = "graph_cut"
+    code = "LM402"
+    severity = "error"
+    events = (Raised,)
+    ops = SINKS
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Walk back from the root of a pass that torch refused."""
+        if not isinstance(event, Raised):
+            reaching(model).note(event, model)
+            return
+        place = model.place(event.site)
+        if place is None or _NO_GRAPH not in event.text or not event.inputs:
+            return
+        found = first_cut(model, event.inputs)
+        if found is not None:
+            yield self._cut(place, *found, model)
+            return
+        yield from self._numbers(event, place, model)
+
+    def _cut(self, place: Place, cut: Cut, path: list[TensorRecord], model: Model) -> Finding:
+        word = word_for(model, cut.below, path)
+        if cut.how == "no_grad":
+            # Nothing from here to the root has a graph.
+            spelt = place.owner if place.owner.isidentifier() else ""
+            word = spelt or best_name(path[-1]) or word
+        switch = cut.switch(model)
+        return self.finding(
+            mends.told(cut, word, switch) + " So there is no graph to go back through.",
+            fix=mends.mended(cut, word, switch, place),
+            variable=word,
+            cause=cut.place if switch is None else switch.place,
+            symptom=place.line,
+            record=cut.below,
+        )
+
+    def _numbers(self, event: Raised, place: Place, model: Model) -> Iterator[Finding]:
+        """Look for the line that made a number of a tensor; else for leaves without grad."""
+        behind = list(values_behind(model, event.inputs).values())
+        for record in behind:
+            made = made_at(model, record)
+            if record.inputs and record.made.what not in COPIES:
+                continue
+            at = made or place
+            words = words_in(made.source) if made is not None else set()
+            for bound in record.names:
+                words = words | words_in(bound.source)
+            found = sunk_into(model, words, at)
+            if found is None:
+                continue
+            name, sink, cut = found
+            word = name or (sink.targets[0] if sink.targets else word_for(model, record))
+            op = mends.call_of(sink)
+            again = f", and line {made.line} makes a constant of it" if made is not None else ""
+            yield self.finding(
+                f"`{word}` is a plain number: `{op}` at line {sink.line} took it out of the "
+                f"graph{again}. So there is no graph to go back through.",
+                fix=mends.kept(sink, made),
+                variable=word,
+                cause=sink,
+                symptom=place.line,
+                record=cut.above,
+            )
+            return
+        yield from self._without_grad(behind, place, model)
+
+    def _without_grad(
+        self, behind: list[TensorRecord], place: Place, model: Model
+    ) -> Iterator[Finding]:
+        """Say that nothing behind the root requires grad."""
+        leaves = [r for r in behind if not r.inputs and best_name(r)]
+        parameters = [r for r in leaves if r.seen.parameter]
+        leaf = next(iter(parameters or leaves), None)
+        if leaf is None or leaf.requires_grad:
+            return
+        name = best_name(leaf)
+        fix = f"{name}.requires_grad_()  # before line {place.line} computes with it"
+        if parameters and "." in name:
+            fix = (
+                f"{name.split('.', maxsplit=1)[0]}.requires_grad_(True)  # before the forward pass"
+            )
+        made = made_at(model, leaf)
+        line = next((n.line for n in leaf.names if n.line is not None), None)
+        yield self.finding(
+            f"nothing behind this result requires grad: {named(parameters or leaves)} "
+            f"{'do' if len(parameters or leaves) > 1 else 'does'} not. "
+            "So there is no graph to go back through.",
+            fix=fix,
+            variable=name,
+            cause=made or place,
+            line=line if made is None and line is not None else None,
+            symptom=place.line,
+            record=leaf,
+        )
+
+
+@register
+class PathEnds(Rule):
+    """A leaf was used for the loss, and its gradient stops on the way.
+
+    Backward ran without an error and reached other leaves, but this one's ``.grad`` was
+    read and is None, or an optimizer steps and never finds one. The line that cuts the
+    path is named: ``detach``, ``.data``, ``no_grad``, a number, an op without a gradient.
+
+    Failing cell::
+
+        def features(x):
+            return (x ** 2).detach()
+        x = torch.ones(3, requires_grad=True)
+        enc = torch.nn.Linear(3, 1)
+        enc(features(x)).sum().backward()
+        print(x.grad)          # None
+
+    Fixed::
+
+        def features(x):
+            return x ** 2
+        x = torch.ones(3, requires_grad=True)
+        enc = torch.nn.Linear(3, 1)
+        enc(features(x)).sum().backward()
+        print(x.grad)
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+    """
+
+    kind = "graph_cut"
+    code = "LM403"
+    events = (BackwardReturned, Accessed, Stepped, Wired)
+    ops = SINKS
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Take down what happens; judge when all is known."""
+        known = reaching(model)
+        known.note(event, model)
+        if not isinstance(event, Wired):
+            return
+        groups: dict[tuple[Any, ...], list[Missed]] = {}
+        for one in missed(model):
+            cut = one.cut
+            if cut is None or cut.place is None or cut.below.index in known.copies:
+                continue
+            if not mends.is_reentrant(cut.place):
+                groups.setdefault((cut.place.filename, cut.place.line, cut.how), []).append(one)
+        for group in groups.values():
+            first = next((one for one in group if one.asked is not None), group[0])
+            if first.cut is not None:
+                yield self._told(group, first, first.cut, model)
+
+    def _told(self, group: list[Missed], first: Missed, cut: Cut, model: Model) -> Finding:
+        switch = cut.switch(model)
+        leaves = [one.leaf for one in group]
+        verb = "gets" if len(leaves) == 1 else "get"
+        names = named(leaves) or f"`{word_for(model, first.leaf)}`"
+        at = first.asked or first.stepped
+        return self.finding(
+            f"{names} {verb} no gradient: " + mends.told(cut, word_for(model, cut.below), switch),
+            fix=mends.mended(cut, word_for(model, cut.below), switch),
+            variable=best_name(first.leaf) or word_for(model, first.leaf),
+            cause=cut.place if switch is None else switch.place,
+            symptom=None if at is None else at.line,
+            record=first.leaf,
+            severity=_severity(first, cut),
+        )
+
+
+def _severity(one: Missed, cut: Cut) -> Severity:
+    """Grad mode off, or an op of its own, may be meant: then it is only worth knowing."""
+    asked = one.asked is not None
+    return "warning" if asked or cut.how not in ("no_grad", "other") else "info"

@@ -1,0 +1,264 @@
+"""What to say of a cut in the graph, and the code that mends it."""
+
+from __future__ import annotations
+
+import ast
+
+from leafmagic.cell import Place
+from leafmagic.findings.ends import Cut
+from leafmagic.findings.fixes import keyword
+from leafmagic.findings.flows import Switch
+from leafmagic.records import best_name
+
+_SOFT = {
+    "round": "straight through",
+    "floor": "straight through",
+    "ceil": "straight through",
+    "trunc": "straight through",
+    "sign": "straight through",
+}
+_COMPARED = ("gt", "lt", "ge", "le", "eq", "ne", "greater", "less")
+
+
+def told(cut: Cut, word: str, switch: Switch | None) -> str:
+    """Say what cuts the graph, and where."""
+    call = call_of(cut.place)
+    above = best_name(cut.above)
+    whole = f"`{above}`" if above else "what comes before"
+    line = "" if cut.place is None else f" at line {cut.place.line}"
+    if cut.how == "no_grad":
+        if switch is None:
+            return f"`{word}` was computed{line} with grad mode off."
+        what = switch.words
+        where = f"line {switch.place.line}"
+        if switch.how == "decorator":
+            return f"`{word}` was computed under `@{what}` ({where}), which records no graph."
+        return f"`{word}` was computed{line} under the `{what}` of {where}, without a graph."
+    if cut.how == "data":
+        return f"`{call}`{line} gives the values of {whole} without its history."
+    if cut.how == "detach":
+        return f"`{call}`{line} cuts the graph on the way to the loss."
+    if cut.how == "number":
+        return f"`{call}`{line} makes a plain number, which autograd does not follow."
+    if cut.how == "copy":
+        return f"`{call}`{line} copies the numbers of {whole}; the copy has no history."
+    op = cut.below.made.what
+    if cut.how == "integer" and op in ("round", "sign", "floor", "ceil", "trunc"):
+        return f"`{call}`{line} has no gradient but zero."
+    if cut.how == "integer":
+        kind = "true and false" if "bool" in str(cut.below.seen.dtype) else "integers"
+        return (
+            f"`{word}` cannot carry a gradient: `{call}`{line} gives {kind}, and turning them "
+            "into floats does not bring the graph back."
+        )
+    return f"`{call}`{line} gives a result that is not connected to {whole}."
+
+
+def call_of(place: Place | None) -> str:
+    """Return the source of an op, if it is short."""
+    if place is None:
+        return "an op"
+    source = " ".join(place.source.split())
+    if not source:
+        return place.statement[:60]
+    if len(source) > 60 and place.attribute:
+        return f".{place.attribute}()" if place.kind == "Call" else f".{place.attribute}"
+    return source if len(source) <= 60 else source[:59] + "…"
+
+
+def mended(cut: Cut, word: str, switch: Switch | None, symptom: Place | None = None) -> str:
+    """Return the code without the cut, or what to do.
+
+    Parameters
+    ----------
+    symptom : Place, optional
+        Of the backward pass that was refused.
+    """
+    place = cut.place
+    if place is None:
+        return "compute with the tensor itself"
+    if cut.how == "no_grad":
+        return _with_grad(place, word, switch, symptom)
+    if cut.how in ("detach", "data") and place.owner and place.attribute in ("detach", "data"):
+        if ".numpy()" in place.text:
+            return f"compute line {place.line} with torch, on `{place.owner}` itself, not in NumPy"
+        return _replaced(place, place.owner)
+    if cut.how == "copy":
+        return joined(cut, word)
+    if cut.how == "number":
+        return _replaced(place, _tensor_of(place) or place.source) + "  # a tensor all the way"
+    if cut.how == "integer":
+        return _softened(cut, place)
+    return f"compute `{word}` with ops that have a gradient, in place of line {place.line}"
+
+
+def _with_grad(place: Place, word: str, switch: Switch | None, symptom: Place | None) -> str:
+    if switch is None:
+        return f"put line {place.line} under `with torch.enable_grad()`"
+    if switch.how == "decorator":
+        return f"delete line {switch.place.line}, `@{switch.words}`"
+    if switch.how == "call":
+        return "torch.set_grad_enabled(True)  # before the forward pass"
+    if switch.around:
+        return (
+            f"take line {place.line} out of `with {switch.words}`; to freeze parameters call "
+            "requires_grad_(False) on them"
+        )
+    near = symptom is None or symptom.line == place.line
+    statement = _whole(place) if near else ""
+    if statement:
+        return f"with torch.enable_grad(): {statement}"
+    if symptom is not None and symptom.scope:
+        around = symptom.function.rpartition(".")[2]
+        return f"in `{around}`, compute `{word}` under `with torch.enable_grad()`"
+    return f"call it outside of the `with` block of line {switch.place.line}"
+
+
+def _whole(place: Place) -> str:
+    """Return the statement of a line, if it is a simple one that stands on its own."""
+    text = place.text.strip()
+    if text.startswith("def ") and ":" in text:
+        text = text.partition("):")[2].strip() if "):" in text else ""
+    try:
+        body = ast.parse(f"def f():\n with a: {text}").body
+    except SyntaxError:
+        return ""
+    return text if body and text and place.end_line == place.line else ""
+
+
+def _replaced(place: Place, by: str) -> str:
+    """Return the line with another expression in place of one."""
+    text = place.text.strip()
+    if place.line != place.end_line or place.source not in text:
+        return by
+    node = _parsed(by)
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp) and text != place.source:
+        by = by if by.startswith("(") else f"({by})"
+    return text.replace(place.source, by, 1)
+
+
+def _parsed(source: str) -> ast.expr | None:
+    try:
+        return ast.parse(source.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+
+
+def _tensor_of(place: Place) -> str:
+    """Return the tensor whose number is taken: ``h.sum()`` of ``h.sum().item()``."""
+    if place.attribute in ("item", "tolist", "numpy") and place.owner:
+        owner = place.owner
+        for tail in (".detach()", ".cpu()", ".data"):
+            owner = owner.removesuffix(tail)
+        return owner
+    if place.kind == "Call" and len(place.operands) == 1:
+        return place.operands[0]
+    return ""
+
+
+def joined(cut: Cut, word: str) -> str:
+    """Rewrite a copy of tensors' values so that the result stays connected."""
+    place = cut.place
+    call = None if place is None else _parsed(place.source)
+    if place is None or not isinstance(call, ast.Call) or not call.args:
+        return f"{word} = torch.stack([...])  # of the tensors themselves"
+    given = call.args[0]
+    source = ast.get_source_segment(place.source.strip(), given) or ast.unparse(given)
+    values = cut.below.inputs[cut.below.made.what == "new_tensor" :]
+    several = len(values) > 1 or isinstance(given, ast.List | ast.Tuple | ast.ListComp)
+    if isinstance(given, ast.List | ast.Tuple):
+        new = _stacked(given)
+    elif isinstance(given, ast.GeneratorExp):
+        new = f"torch.stack(list{source})"
+    elif several:
+        new = f"torch.stack({source})"
+    else:
+        new = f"{source}.clone()"
+    dtype = keyword(place, "dtype")
+    if dtype:
+        new = f"{new}.to({dtype})"
+    if place.targets and not place.unpacked:
+        return f"{place.targets[0]} = {new}"
+    return new
+
+
+def _stacked(given: ast.List | ast.Tuple) -> str:
+    """Write a list of tensors and numbers as a stack, row by row."""
+    parts = []
+    for part in given.elts:
+        if isinstance(part, ast.List | ast.Tuple):
+            inner = ", ".join(map(_as_tensor, part.elts))
+            parts.append(f"torch.stack([{inner}])")
+        else:
+            parts.append(_as_tensor(part))
+    return f"torch.stack([{', '.join(parts)}])"
+
+
+def _as_tensor(part: ast.expr) -> str:
+    number = part.operand if isinstance(part, ast.UnaryOp) else part
+    text = ast.unparse(part)
+    return f"torch.tensor({text})" if isinstance(number, ast.Constant) else text
+
+
+def kept(sink: Place, made: Place | None) -> str:
+    """Rewrite a line that takes a number so that it keeps the tensor."""
+    line = _replaced(sink, _tensor_of(sink) or sink.source)
+    if made is None or made.line == sink.line:
+        return line
+    op = made.attribute or "torch.tensor"
+    return f"{line}  # and at line {made.line} use it as it is, without `{op}`"
+
+
+def _softened(cut: Cut, place: Place) -> str:
+    op, call = cut.below.made.what, _parsed(place.source)
+    if op in _SOFT:
+        tensor = _operand(place)
+        if tensor:
+            return _replaced(place, f"({tensor} + ({place.source} - {tensor}).detach())")
+    if op == "argmax" and isinstance(call, ast.Call):
+        found = _soft_argmax(cut, place)
+        if found:
+            return found
+    if op in _COMPARED and len(place.operands) == 2:
+        left, right = place.operands
+        return f"compare softly where it is trained: torch.sigmoid({left} - {right})"
+    return (
+        "replace it by something smooth, such as softmax weights; or let the gradient pass: "
+        "soft + (hard - soft).detach()"
+    )
+
+
+def _operand(place: Place) -> str:
+    words = [word for word in place.operands if word not in ("torch", "F")]
+    return words[0] if words else ""
+
+
+def _soft_argmax(cut: Cut, place: Place) -> str:
+    """Return the mean index under softmax weights, where the last dimension is reduced."""
+    tensor = _operand(place)
+    shape = tuple(cut.above.seen.shape)
+    words = place.operands[place.operands.index(tensor) + 1 :] if tensor else ()
+    given = words[0] if words else ""
+    if not tensor or not shape or given.lstrip("-").isdigit() is False:
+        return ""
+    dim = int(given)
+    if dim % len(shape) != len(shape) - 1:
+        return ""
+    soft = f"({tensor}.softmax({dim}) * torch.arange({float(shape[-1]):g}.)).sum({dim})"
+    statement = _parsed_statement(place.text)
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        # What follows in the line turned the integers into floats.
+        return f"{statement.targets[0].id} = {soft}"
+    return soft
+
+
+def _parsed_statement(text: str) -> ast.stmt | None:
+    try:
+        return ast.parse(text.strip()).body[0]
+    except (SyntaxError, IndexError):
+        return None
+
+
+def is_reentrant(place: Place) -> bool:
+    """Tell whether an op ran inside ``checkpoint(..., use_reentrant=True)``."""
+    return "checkpoint(" in place.source and keyword(place, "use_reentrant") == "True"
