@@ -241,6 +241,49 @@ class Wired(NamedTuple):
     optimizers: tuple[OptimizerSeen, ...]
 
 
+class GradientBroke(NamedTuple):
+    """A node was seen to break the gradient, in a pass that was watched.
+
+    Attributes
+    ----------
+    site : int
+        Of the pass.
+    nid : int
+        0 where the node is not known.
+    name : str
+        What torch calls the node.
+    how : str
+        ``nan`` or ``inf``: what came was finite, what went on is not; ``forward``: its
+        result was not finite already; ``cut``: a clamp took away the gradient of elements
+        of a leaf; ``saturated``, ``step``: a clamp, or a step function, took away all.
+    bad, total : int
+        How many elements of how many.
+    masked : bool
+        Whether the gradient that came for these elements was zero.
+    half : bool
+        Whether it happened in half precision.
+    cause : str
+        What the node saved: see `leafmagic.causes.Cause`.
+    number : int
+        How many elements of that kind there are.
+    leaves : tuple of int
+        tids of the leaves that got the broken gradient.
+    """
+
+    ordinal: int
+    site: int
+    nid: int
+    name: str
+    how: str
+    bad: int
+    total: int
+    masked: bool
+    half: bool
+    cause: str
+    number: int
+    leaves: tuple[int, ...]
+
+
 class Finished(NamedTuple):
     """The traced code came to its end."""
 
@@ -266,6 +309,7 @@ Event = (
     | AttributeStored
     | SourceRead
     | GradientSeen
+    | GradientBroke
     | Finished
     | Wired
 )

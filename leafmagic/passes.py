@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from torch import Tensor
 
 from leafmagic.autograd import flatten, grad_fn_of
+from leafmagic.counting import is_calm
 from leafmagic.events import BackwardCalled, BackwardReturned, PassRepeated
 from leafmagic.ledger import REFS, Ledger
 from leafmagic.log import EventLog
+from leafmagic.looks import GradientBroke
+from leafmagic.nodewatch import NodeWatch
+
+_LOOKS = 2
+"""So many passes from one place are watched."""
+_MOST_LOOKS = 5
+"""So many where the root is no number."""
+
+_Places = tuple[tuple[int, str, bool, int], ...]
 
 
 class PassRecorder:
@@ -19,13 +30,21 @@ class PassRecorder:
     ----------
     ledger : Ledger
     log : EventLog
+
+    Attributes
+    ----------
+    watching : bool
+        Whether gradients are looked at while the first passes from a place run.
     """
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
         self.ledger = ledger
         self.log = log
         self._sites: set[int] = set()
-        self._open: list[tuple[BackwardCalled, bool]] = []
+        self._open: list[tuple[BackwardCalled, _Places]] = []
+        self.watching = True
+        self._looks: dict[int, int] = {}
+        self._watch: NodeWatch | None = None
 
     def begin(self, site: int, name: str, args: Any, kwargs: Any) -> list[Tensor]:
         """Record that a pass is about to run; return its roots."""
@@ -33,6 +52,7 @@ class PassRecorder:
         roots = flatten(args[:1], [])
         tids = tuple([ledger.tensor(root) for root in roots])
         asked: tuple[int, ...] = ()
+        inputs: list[Tensor] = []
         if name == "grad":
             inputs = flatten([*args[1:2], kwargs.get("inputs")], [])
             asked = tuple([ledger.tensor(t) for t in inputs])
@@ -52,25 +72,49 @@ class PassRecorder:
             create,
             *ledger.take(),
         )
-        again = self._is_again(called, roots)
+        again = self._places(called, roots)
         if not again:
             self.log.emit(called)
+        if self.watching and not self._open:
+            self._look(site, roots, inputs)
         self._open.append((called, again))
         return roots
 
-    def _is_again(self, called: BackwardCalled, roots: list[Tensor]) -> bool:
-        """Tell whether a pass is the one of the step before, once more."""
+    def _look(self, site: int, roots: list[Tensor], inputs: list[Tensor]) -> None:
+        """Watch the pass, if it is one of the first from its place, or its root is no number."""
+        looks = self._looks.get(site, 0)
+        if looks >= _LOOKS and (looks >= _MOST_LOOKS or not _is_broken(roots)):
+            return
+        self._looks[site] = looks + 1
+        if is_calm() and not any(map(self.ledger.is_deep, roots)):
+            self._watch = NodeWatch(self.ledger)
+            self._watch.begin(roots, inputs)
+
+    def _tell(self, site: int, *, failed: bool) -> None:
+        """Record what was seen in the pass that was watched."""
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            for broken in watch.end(failed=failed):
+                # What is broken once breaks the passes after it, too.
+                self._looks[site] = _MOST_LOOKS
+                self.log.emit(GradientBroke(self.log.next_ordinal(), site, *broken))
+
+    def _places(self, called: BackwardCalled, roots: list[Tensor]) -> _Places:
+        """Return what made the roots, if a pass is the one of the step before, once more."""
         if called.site not in self._sites:
             self._sites.add(called.site)
-            return False
+            return ()
         if called.tensors or called.nodes or called.inputs:
-            return False
+            return ()
         refs = [REFS.get(id(root)) for root in roots]
-        return all(ref is not None and ref.repeat is not None for ref in refs)
+        found = [ref.repeat.place for ref in refs if ref is not None and ref.repeat is not None]
+        return tuple(found) if len(found) == len(refs) else ()
 
     def end(self, *, failed: bool) -> None:
         """Record that the pass that began last returned, or raised."""
         called, again = self._open.pop()
+        if self._watch is not None and not self._open:
+            self._tell(called.site, failed=failed)
         ordinal = self.log.next_ordinal()
         if again and not failed:
             repeated = PassRepeated(
@@ -81,9 +125,20 @@ class PassRecorder:
                 called.roots,
                 called.retain_graph,
                 called.create_graph,
+                again,
             )
             self.log.note(repeated)
             return
         if again:
             self.log.emit(called)
         self.log.emit(BackwardReturned(ordinal, called.site, called.ordinal, failed))
+
+
+def _is_broken(roots: list[Tensor]) -> bool:
+    """Tell whether a root is a number that is infinite or none; only where that is cheap."""
+    if len(roots) != 1 or type(roots[0]) is not Tensor:
+        return False
+    root = roots[0]
+    if root.device.type != "cpu" or root.numel() != 1 or not root.is_floating_point():
+        return False
+    return not math.isfinite(root.item())

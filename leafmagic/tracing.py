@@ -87,6 +87,7 @@ class Tracer(Trace):
         self._rules = Findings(self.model, self.options.ignore)
         self._recorder = Recorder(self.sites, self._arrive, self._settled)
         self._recorder.ops.on_parameters = self._parameters
+        self._recorder.passes.watching = self.options.grads != "off"
         self._log = self._recorder.log
         ledger, retain = self._recorder.ledger, self.options.retain
         self._watch = names.NameWatch(self.sites, ledger, self._log, retain)

@@ -13,6 +13,7 @@ from leafmagic.findings import (
     phantoms,
     reads,
     rebound,
+    values,
     writes,
 )
 from leafmagic.findings.base import RULES, Finding, Findings, Rule
@@ -35,5 +36,6 @@ __all__ = [
     "phantoms",
     "reads",
     "rebound",
+    "values",
     "writes",
 ]

@@ -422,7 +422,7 @@ l.backward()
 """,
 }
 
-PROVOKED = {"inference mode": ("LM703",)}
+PROVOKED = {"inference mode": ("LM703",), "anomaly": ("LM901",)}
 """What a program does wrong on purpose."""
 
 

@@ -13,3 +13,13 @@ mean = mass / count  #! cause
 mean = mean.masked_fill(count == 0, 0.)
 mean.sum().backward()
 print(mass.grad)  #! symptom
+
+# === fixed
+import torch
+mass = torch.tensor([0., 3.], requires_grad=True)
+count = torch.tensor([0., 6.])
+mean = mass / count.masked_fill(count == 0, 1)
+mean = mean.masked_fill(count == 0, 0.)
+mean.sum().backward()
+# === check
+assert mass.grad.isfinite().all()

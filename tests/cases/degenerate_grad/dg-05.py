@@ -10,3 +10,10 @@ import torch
 logit = torch.tensor([1., 200.], requires_grad=True)
 torch.exp(logit).clamp(max=50).sum().backward()  #! cause
 print(logit.grad)  #! symptom
+
+# === fixed
+import torch
+logit = torch.tensor([1., 200.], requires_grad=True)
+torch.exp(logit.clamp(max=3)).clamp(max=50).sum().backward()
+# === check
+assert logit.grad.isfinite().all()

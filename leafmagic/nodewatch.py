@@ -1,0 +1,295 @@
+"""Looking at gradients while a backward pass runs: where they stop being numbers.
+
+Hooks on the nodes of one pass see what comes in and what goes out. They only read, they
+keep nothing but counts, and they are gone when the pass is over.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from leafmagic.autograd import grad_fn_of
+from leafmagic.causes import Cause, cause_of, is_delicate, is_relu_like, origin
+from leafmagic.counting import Counts, is_unsound, readable
+from leafmagic.ledger import ACCUMULATE_GRAD, Ledger, tid_of
+
+MOST_NODES = 2_000
+"""Larger graphs are not watched."""
+
+_MOST_TOLD = 3
+_CLAMPS = ("ClampBackward", "ClampMinBackward", "ClampMaxBackward")
+_STEPS = ("RoundBackward", "FloorBackward", "CeilBackward", "TruncBackward", "SignBackward")
+"""Nodes of functions whose derivative is zero wherever there is one."""
+
+
+class Broken(NamedTuple):
+    """A node that broke the gradient; see `leafmagic.looks.GradientBroke`."""
+
+    nid: int
+    name: str
+    how: str
+    bad: int = 0
+    total: int = 0
+    masked: bool = False
+    half: bool = False
+    cause: str = ""
+    number: int = 0
+    leaves: tuple[int, ...] = ()
+
+
+class NodeWatch:
+    """Watches the nodes behind the roots of one pass.
+
+    Parameters
+    ----------
+    ledger : Ledger
+
+    Attributes
+    ----------
+    failure : Exception or None
+        Our own error in a hook, after which nothing was looked at any more.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._handles: list[Any] = []
+        self._nodes: list[Any] = []
+        self._index: dict[int, int] = {}
+        self._children: list[list[int]] = []
+        self._leaves: dict[int, int] = {}
+        """By the index of an AccumulateGrad the tid of its leaf."""
+        self._users: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        """What an output goes to: from index and output to indices and arguments."""
+        self._counts = Counts()
+        self._found: dict[int, Broken] = {}
+        self._cut: dict[int, list[tuple[int, Tensor]]] = {}
+        """By the index of a leaf the clamps of it, and which elements they take away."""
+        self._sizes: dict[int, int] = {}
+        self._origin: tuple[int, Cause] | None = None
+        self._unsound = False
+        self.failure: Exception | None = None
+
+    def begin(self, roots: list[Tensor], asked: list[Tensor]) -> None:
+        """Put hooks on the nodes that the pass will go through."""
+        if not self._walk(roots, asked):
+            self._drop()
+            return
+        if any(is_unsound(root) for root in roots):
+            self._unsound = True
+            self._origin = origin(self._nodes)
+        flattens = any(_flattens(node) for node in self._nodes)
+        for index, node in enumerate(self._nodes):
+            if type(node) is not ACCUMULATE_GRAD:
+                self._handles.append(node.register_hook(partial(self._passed, index)))
+            elif flattens:
+                self._handles.append(node.register_prehook(partial(self._arrived, index)))
+
+    def _walk(self, roots: list[Tensor], asked: list[Tensor]) -> bool:
+        """Give each node an index; tell whether there are few enough."""
+        ends = {id(node): tid_of(tensor) for tensor in asked if (node := grad_fn_of(tensor))}
+        for root in roots:
+            node = grad_fn_of(root)
+            if node is not None:
+                self._add(node)
+        for node in self._nodes:
+            children: list[int] = []
+            self._children.append(children)
+            for position, (child, number) in enumerate(node.next_functions):
+                index = -1 if child is None else self._add(child)
+                children.append(index)
+                if index < 0:
+                    continue
+                users = self._users.setdefault((index, number), [])
+                users.append((len(self._children) - 1, position))
+                if type(child) is ACCUMULATE_GRAD:
+                    leaf = child.variable
+                    self._leaves[index] = -1 if leaf is None else tid_of(leaf)
+                elif id(child) in ends:
+                    self._leaves[index] = ends[id(child)]
+            if len(self._nodes) > MOST_NODES:
+                return False
+        return bool(self._nodes)
+
+    def _add(self, node: Any) -> int:
+        index = self._index.get(id(node))
+        if index is None:
+            index = self._index[id(node)] = len(self._nodes)
+            self._nodes.append(node)
+        return index
+
+    def _drop(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+        self._handles, self._nodes, self._children = [], [], []
+        self._index, self._cut, self._users = {}, {}, {}
+
+    # While the pass runs -----------------------------------------------------------
+
+    def _passed(self, index: int, going: Any, coming: Any) -> None:
+        """Look at what came to a node and at what it passed on."""
+        if self.failure is not None:
+            return
+        try:
+            with torch._C.DisableTorchFunction(), torch.no_grad():
+                self._compare(index, going, coming)
+                self._compare_zeros(index, going, coming)
+        except Exception as error:
+            self.failure = error
+
+    def _compare(self, index: int, going: Any, coming: Any) -> None:
+        into, out = readable(coming), readable(going)
+        if not into or not out:
+            return
+        counts = self._counts
+        for what, tensors in (("in", into), ("out", out)):
+            for tensor in tensors:
+                counts.add(what, index, ~torch.isfinite(tensor))
+        for child, grad in zip(self._children[index], going, strict=False):
+            if child in self._leaves and readable((grad,)):
+                counts.add("bad", child, ~torch.isfinite(grad))
+        # Of other devices nothing is known before the end.
+        here = all(tensor.device.type == "cpu" for tensor in into)
+        if here and counts.get("out", index) > 0 and not counts.get("in", index):
+            self._blame(index, into, out)
+
+    def _blame(self, index: int, into: list[Tensor], out: list[Tensor]) -> None:
+        broken = next((t for t in out if not bool(torch.isfinite(t).all())), None)
+        if broken is None:
+            return
+        where = ~torch.isfinite(broken)
+        found = cause_of(self._nodes[index])
+        self._found[index] = self._broken(
+            index,
+            "nan" if bool(torch.isnan(broken).any()) else "inf",
+            bad=int(where.sum()),
+            total=broken.numel(),
+            masked=into[0].shape == broken.shape and not bool(into[0][where].any()),
+            half=broken.dtype is torch.float16,
+            cause=found.what,
+            number=found.number,
+        )
+
+    def _broken(self, index: int, how: str, **facts: Any) -> Broken:
+        node = self._nodes[index]
+        return Broken(self._ledger.number_of(node), node.name(), how, **facts)
+
+    def _compare_zeros(self, index: int, going: Any, coming: Any) -> None:
+        """Look for gradients that a clamp or a step function takes away."""
+        node = self._nodes[index]
+        if not _flattens(node) or not readable(going[:1]) or not readable(coming[:1]):
+            return
+        out, into = going[0], coming[0]
+        clamp = node.name().startswith(_CLAMPS)
+        if out.shape != into.shape or (clamp and self._is_guard(index)):
+            return
+        cut = (out == 0) & (into != 0)
+        child = self._children[index][0]
+        self._sizes[index] = out.numel()
+        if clamp and type(self._nodes[child]) is ACCUMULATE_GRAD:
+            self._cut.setdefault(child, []).append((index, cut))
+        elif not clamp or self._is_the_only_way(node, index):
+            self._counts.add("passed", index, out != 0)
+            self._counts.add("cut", index, cut)
+
+    def _is_the_only_way(self, node: Any, index: int) -> bool:
+        """Tell whether a clamp of both sides is all that its input is used for."""
+        if getattr(node, "_saved_min", 0) is None or getattr(node, "_saved_max", 0) is None:
+            return False
+        if not node.name().startswith("ClampBackward"):
+            return False
+        child, number = self._children[index][0], node.next_functions[0][1]
+        return len(self._users.get((child, number), ())) == 1
+
+    def _is_guard(self, index: int) -> bool:
+        """Tell whether a clamp keeps an argument where a function is defined."""
+        users = self._users.get((index, 0), [])
+        users = users + [above for user, _ in users for above in self._users.get((user, 0), ())]
+        return any(is_delicate(self._nodes[user], position) for user, position in users)
+
+    def _arrived(self, index: int, coming: Any) -> None:
+        """Look at all that a leaf is given."""
+        if self.failure is not None or not readable(coming):
+            return
+        try:
+            with torch._C.DisableTorchFunction(), torch.no_grad():
+                self._counts.add("given", index, coming[0] != 0)
+                for clamp, cut in self._cut.get(index, ()):
+                    if cut.shape == coming[0].shape:
+                        self._counts.add("dead", clamp, (coming[0] == 0) & cut)
+        except Exception as error:
+            self.failure = error
+
+    # Afterwards --------------------------------------------------------------------
+
+    def end(self, *, failed: bool) -> list[Broken]:
+        """Take the hooks away; return the nodes that broke the gradient, the first first."""
+        try:
+            if self.failure is not None:
+                return []
+            self._counts.fetch()
+            return self._judge(failed=failed)
+        finally:
+            self._drop()
+
+    def _judge(self, *, failed: bool) -> list[Broken]:
+        if self._origin is not None:
+            index, cause = self._origin
+            leaves = tuple(self._leaves[leaf] for leaf in self._behind(index))
+            facts = {"total": cause.total, "cause": cause.what, "number": cause.number}
+            return [self._broken(index, "forward", leaves=leaves, **facts)]
+        outs = self._counts.of("out")
+        for index, count in outs.items():
+            if count and not self._counts.get("in", index) and index not in self._found:
+                self._found[index] = self._broken(index, "inf", bad=count)
+        bad = {index for index, count in self._counts.of("bad").items() if count}
+        found: list[Broken] = []
+        for index, broken in self._found.items():
+            leaves = tuple(self._leaves[leaf] for leaf in self._behind(index) if leaf in bad)
+            if leaves or failed:
+                found.append(broken._replace(leaves=leaves))
+        # A factor that is inf was made inf by something else, which says why.
+        known = [broken for broken in found if broken.cause not in ("", "factor")]
+        if self._unsound or known:
+            found = known
+        return [*found, *self._flattened()][:_MOST_TOLD]
+
+    def _flattened(self) -> list[Broken]:
+        """Return the clamps and step functions that leave a leaf without a gradient."""
+        counts, found = self._counts, []
+        for index, dead in counts.of("dead").items():
+            leaf = self._leaves[self._children[index][0]]
+            if dead:
+                found.append(
+                    self._broken(index, "cut", bad=dead, total=self._sizes[index], leaves=(leaf,))
+                )
+        for index, cut in counts.of("cut").items():
+            behind = self._behind(index) if cut and not counts.get("passed", index) else []
+            leaves = tuple(self._leaves[leaf] for leaf in behind if counts.get("given", leaf) == 0)
+            if leaves:
+                clamp = self._nodes[index].name().startswith(_CLAMPS)
+                how, size = "saturated" if clamp else "step", self._sizes[index]
+                found.append(self._broken(index, how, bad=cut, total=size, leaves=leaves))
+        return found
+
+    def _behind(self, index: int) -> list[int]:
+        """Return the leaves behind a node, by index."""
+        seen = {index}
+        queue = [index]
+        for current in queue:
+            for child in self._children[current]:
+                if child >= 0 and child not in seen:
+                    seen.add(child)
+                    queue.append(child)
+        return [leaf for leaf in queue if leaf in self._leaves]
+
+
+def _flattens(node: Any) -> bool:
+    """Tell whether a node may take a gradient away for good."""
+    name = node.name()
+    if name.startswith(_STEPS):
+        return True
+    return bool(name.startswith(_CLAMPS)) and not is_relu_like(node)
