@@ -10,7 +10,7 @@ from typing import Any
 from leafmagic.cell import Place
 from leafmagic.events import Accessed
 from leafmagic.findings import fixes
-from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.leaves import made_at
 from leafmagic.looks import AttributeStored, Raised
 from leafmagic.model import Model
@@ -56,7 +56,7 @@ class RequiresGradFlag(Rule):
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at stray attributes, refusals and flags set on computed tensors."""
         if isinstance(event, AttributeStored):
-            yield self._stray(event)
+            yield from self._stray(event)
         elif isinstance(event, Accessed):
             yield from self._no_op(event, model)
         elif event.text == "'bool' object is not callable":
@@ -66,7 +66,10 @@ class RequiresGradFlag(Rule):
         elif "you can only change requires_grad flags of leaf variables" in event.text:
             yield from self._computed(event, model)
 
-    def _stray(self, event: AttributeStored) -> Finding:
+    def _stray(self, event: AttributeStored) -> Iterator[Finding]:
+        own = event.owner == "self" and event.tid < 0
+        if own and event.name != "requires_grad":
+            return  # A module's own setting, by a name of its own choice.
         if event.name == "requires_grad":
             message = (
                 f"`{event.owner}` is a module: this makes a Python attribute, and its "
@@ -79,8 +82,9 @@ class RequiresGradFlag(Rule):
                 "is `requires_grad`."
             )
             fix = f"{event.owner}.requires_grad = False"
-        base = self.finding(message, fix=fix, variable=event.owner)
-        return _at(base, event.line, event.label)
+        severity: Severity | None = "info" if own else None
+        base = self.finding(message, fix=fix, variable=event.owner, severity=severity)
+        yield _at(base, event.line, event.label)
 
     def _no_op(self, event: Accessed, model: Model) -> Iterator[Finding]:
         if event.what != "requires_grad_" or event.is_leaf or not event.requires_grad:

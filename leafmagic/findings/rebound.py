@@ -171,8 +171,6 @@ class LeafRebound(Rule):
                 yield from self._none(event, model)
         elif isinstance(event, Accessed):
             if event.what == "grad":
-                if event.value == -1:
-                    self._empty = event.site, event.tid
                 yield from self._judge(model, final=False)
                 yield from self._read(event, model)
         else:
@@ -182,6 +180,8 @@ class LeafRebound(Rule):
                 yield from self._judge_used(event, model)
 
     def _read(self, event: Accessed, model: Model) -> Iterator[Finding]:
+        if event.value == -1:
+            self._empty = event.site, event.tid
         read = unfilled_read(event, model)
         if read is None:
             return
