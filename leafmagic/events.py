@@ -125,7 +125,13 @@ class OpRepeated(NamedTuple):
 
 
 class PassRepeated(NamedTuple):
-    """A backward pass ran again from the same place, from the same kind of root."""
+    """A backward pass ran again from the same place, from the same kind of root.
+
+    Attributes
+    ----------
+    places : tuple of (site, op, direct, turn)
+        What made each root.
+    """
 
     ordinal: int
     site: int
@@ -134,6 +140,7 @@ class PassRepeated(NamedTuple):
     roots: tuple[int, ...]
     retain_graph: bool
     create_graph: bool
+    places: tuple[tuple[int, str, bool, int], ...] = ()
 
 
 class Written(NamedTuple):
@@ -143,6 +150,7 @@ class Written(NamedTuple):
     site: int
     op: str
     tid: int
+    inputs: tuple[int, ...] = ()
 
 
 class Stepped(NamedTuple):

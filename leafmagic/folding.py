@@ -41,6 +41,8 @@ class Slots:
     records, node_records : list
         One for each slot, in the order in which the slots were made.
     book : NameBook
+    moved : int
+        Grows when an op's node comes to lead to something else than in the step before.
     """
 
     def __init__(self, place: Callable[[int], Place | None]) -> None:
@@ -54,6 +56,13 @@ class Slots:
         self._node_slots: dict[tuple[Any, ...], NodeRecord] = {}
         self._ops: dict[tuple[int, str], list[OpSlot | None]] = {}
         self._next_index = 0
+        self.moved = 0
+
+    def at(self, site: int, op: str, _direct: bool, turn: int) -> TensorRecord | None:
+        """Return the record of what an op makes, that does the same in each step."""
+        slots = self._ops.get((site, op), ())
+        slot = slots[turn] if turn < len(slots) else None
+        return slot.tensors[0] if slot is not None and slot.tensors else None
 
     def op(self, event: OpCalled) -> None:
         """Take in an op."""
@@ -147,7 +156,7 @@ class Slots:
                 record.used = True
         slot.operands = tuple([self._index(tid) for tid in inputs])
         for node in slot.nodes[:1]:
-            node.links = self._links_by_inputs(inputs)
+            self._relink(node, self._links_by_inputs(inputs))
 
     def _again(self, event: OpCalled, slot: OpSlot) -> bool:  # noqa: C901 - one comparison
         """Take the slot over, if the op did what it did in the step before."""
@@ -326,7 +335,7 @@ class Slots:
     def _link(self, node: NodeRecord) -> None:
         """Take a node's edges over as links to slots, which outlive a step."""
         if not node.seen.name:
-            node.links = self._links_by_inputs(node.inputs)
+            self._relink(node, self._links_by_inputs(node.inputs))
             return
         links = []
         for kind, number, output_nr in node.seen.edges:
@@ -338,7 +347,18 @@ class Slots:
             behind = self.nodes.get(number)
             if behind is not None:
                 links.append(Link(behind, output_nr, behind.nid != number))
+        self._relink(node, links)
+
+    def _relink(self, node: NodeRecord, links: list[Link]) -> None:
+        """Let a node lead elsewhere; note whether that is another place than before."""
+        if list(map(self._end, node.links)) != list(map(self._end, links)):
+            self.moved += 1
         node.links = links
+
+    def _end(self, link: Link) -> int:
+        """Return what tells apart what edges lead to: a leaf, or the node behind a tensor."""
+        behind = self.nodes.get(link.to.nid)
+        return link.to.index if behind is None else behind.index
 
     def _links_by_inputs(self, inputs: tuple[int, ...]) -> list[Link]:
         """Return the links of an op that was called with other tensors than before.

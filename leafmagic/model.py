@@ -19,6 +19,7 @@ from leafmagic.events import (
     Written,
 )
 from leafmagic.folding import Slots
+from leafmagic.gradients import Gradients
 from leafmagic.looks import Bound, Event, GradientSeen, Owned, StateRead
 from leafmagic.records import Moment, Pass, TensorRecord, best_name, remember
 from leafmagic.session import Session
@@ -47,6 +48,8 @@ class Model:
         Finished backward passes.
     ordinal : int
         Of the newest event.
+    gradients : Gradients
+        What was added to the gradients of leaves, and what used them.
     session : Session
         What earlier traces left; of its own where nobody gives one.
     run : int
@@ -66,9 +69,10 @@ class Model:
         self.ordinal = 0
         self.session = Session()
         self.run = 0
+        self.gradients = Gradients(slots, self.grad_values, place)
         self.repeated = slots.repeated
         self._handlers: dict[type, Callable[[Any], None]] = {
-            OpCalled: slots.op,
+            OpCalled: self._op,
             OpRepeated: slots.repeated,
             PassRepeated: self._pass_repeated,
             Written: self._written,
@@ -134,8 +138,17 @@ class Model:
         record = self.tensors.get(tid)
         return "" if record is None else best_name(record)
 
+    def _op(self, event: OpCalled) -> None:
+        self.slots.op(event)
+        for tid in event.wrote:
+            record = self.tensors.get(tid)
+            self.gradients.wrote(tid, tid if record is None else self.root(record), event)
+
     def _written(self, event: Written) -> None:
         self.slots.wrote(event.tid, event)
+        record = self.tensors.get(event.tid)
+        root = event.tid if record is None else self.root(record)
+        self.gradients.wrote(event.tid, root, event)
 
     def _stepped(self, event: Stepped) -> None:
         self.slots.introduce(event)
@@ -144,6 +157,7 @@ class Model:
             if record is not None and record.version != version:
                 self.slots.wrote(tid, event)
                 record.version = version
+        self.gradients.stepped(event)
 
     def _cleared(self, event: Cleared) -> None:
         self.slots.introduce(event)
@@ -152,6 +166,7 @@ class Model:
             if record is not None:
                 record.touched = True
                 record.cleared = Moment(event.ordinal, event.site, "zero_grad")
+        self.gradients.cleared(event)
 
     def _bound(self, event: Bound) -> None:
         self.slots.introduce(event)
@@ -195,6 +210,7 @@ class Model:
             if record.is_leaf:
                 record.requires_grad = bool(event.value)
             remember(record.flagged, moment)
+        self.gradients.accessed(event)
 
     def _backward(self, event: BackwardCalled) -> None:
         self.slots.introduce(event)
@@ -217,6 +233,7 @@ class Model:
         for known in reversed(self.passes):
             if known.ordinal == event.began:
                 known.finished, known.failed = event.ordinal, event.failed
+                self.gradients.passed(known)
                 break
         if not event.failed:
             self.steps += 1
@@ -228,6 +245,7 @@ class Model:
                 known.ordinal, known.finished = event.began, event.ordinal
                 known.roots, known.failed = event.roots, False
                 break
+        self.gradients.repeated(event)
 
     def _gradient(self, event: GradientSeen) -> None:
         record = self.tensors.get(event.tid)

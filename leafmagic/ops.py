@@ -164,7 +164,7 @@ class OpRecorder:
         inputs = flatten((*args, *kwargs.values()), [])
         wrote: tuple[int, ...] = before or ()
         if wrote and self._is_update(wrote, result):
-            self.log.note(Written(self.log.next_ordinal(), site, op, wrote[0]))
+            self.log.note(Written(self.log.next_ordinal(), site, op, wrote[0], tids))
             return
         made = self._record_fully(site, direct, op, inputs, tids, result, wrote, turn)
         if made is not None:

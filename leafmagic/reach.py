@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
-from leafmagic.model import Model
 from leafmagic.records import NodeRecord, TensorRecord
 
 
@@ -24,7 +23,21 @@ class Reach(NamedTuple):
     leaves: tuple[TensorRecord, ...]
 
 
-def reach(model: Model, roots: Iterable[int]) -> Reach:  # noqa: C901 - one walk
+class Recorded(Protocol):
+    """A model, or what else has the records of a trace."""
+
+    @property
+    def tensors(self) -> dict[int, TensorRecord]:
+        """By tid."""
+        ...
+
+    @property
+    def nodes(self) -> dict[int, NodeRecord]:
+        """By nid."""
+        ...
+
+
+def reach(model: Recorded, roots: Iterable[int]) -> Reach:  # noqa: C901 - one walk
     """Follow the edges of the graph, from tensors down to the leaves.
 
     Parameters

@@ -64,6 +64,58 @@ class PassOver(NamedTuple):
     retained: bool
 
 
+class KeptGradient(NamedTuple):
+    """What a trace knew of the gradient of a leaf when it ended.
+
+    Attributes
+    ----------
+    run : int
+        Of the trace with the newest pass that added to it.
+    passes, steps, waiting : int
+        Passes since it was cleared, steps that used it, passes since the newest of those.
+    owned, handled : bool
+        Whether an optimizer has the leaf, and whether the gradient was set by hand.
+    label, line, source
+        Where the newest pass ran.
+    cleared : tuple of (label, line, source), or None
+        Where it was cleared.
+    """
+
+    run: int
+    passes: int
+    steps: int
+    waiting: int
+    owned: bool
+    handled: bool
+    label: str = ""
+    line: int | None = None
+    source: str = ""
+    cleared: tuple[str, int | None, str] | None = None
+
+
+class Snapshot(NamedTuple):
+    """A tensor of a ``state_dict()`` that was bound to a name: it shares the parameter's memory.
+
+    Attributes
+    ----------
+    of : int
+        tid of the parameter.
+    name, call : str
+        The variable, and the expression it was bound to.
+    changed : str
+        What has written to the parameter since, in words; empty where nothing has.
+    """
+
+    run: int
+    of: int
+    name: str
+    call: str
+    label: str
+    line: int
+    source: str
+    changed: str = ""
+
+
 @dataclass(slots=True)
 class CellRuns:
     """How often a cell of one text ran."""
@@ -88,6 +140,10 @@ class Session:
         By its text, the runs of a cell.
     told : set
         What was told and must not be told again by the next trace; of any kind.
+    gradients, snapshots : dict
+        By tid, of the leaf or of the snapshot.
+    filled : dict
+        By tid, the number of each such leaf's gradient, and its version, when the trace ended.
     """
 
     run: int
@@ -95,6 +151,9 @@ class Session:
     passed: dict[int, PassOver]
     cells: dict[str, CellRuns]
     told: set[tuple[str, int]]
+    gradients: dict[int, KeptGradient]
+    filled: dict[int, tuple[int, int]]
+    snapshots: dict[int, Snapshot]
 
     def __init__(self) -> None:
         self.reset()
@@ -103,6 +162,7 @@ class Session:
         """Forget everything."""
         self.run = 0
         self.made, self.passed, self.cells, self.told = {}, {}, {}, set()
+        self.gradients, self.snapshots, self.filled = {}, {}, {}
         self._labels: dict[int, str] = {}
         self._texts: dict[int, str] = {}
         self._behind: dict[int, frozenset[int]] = {}
@@ -157,7 +217,11 @@ class Session:
         alive = set(tids)
         self.made = {tid: made for tid, made in self.made.items() if tid in alive}
         self._behind = {tid: nodes for tid, nodes in self._behind.items() if tid in alive}
-        _bound(self.made, MOST_TENSORS)
+        self.gradients = {tid: kept for tid, kept in self.gradients.items() if tid in alive}
+        self.snapshots = {tid: kept for tid, kept in self.snapshots.items() if tid in alive}
+        for table in (self.made, self.gradients, self.snapshots):
+            _bound(table, MOST_TENSORS)
+        self.filled = {tid: seen for tid, seen in self.filled.items() if tid in self.gradients}
         _bound(self._behind, MOST_TENSORS)
         behind: set[int] = set().union(*self._behind.values())
         self.passed = {nid: over for nid, over in self.passed.items() if nid in behind}

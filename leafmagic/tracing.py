@@ -15,13 +15,13 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from leafmagic import __version__, names
 from leafmagic.build import MOST_NODES, build_graph
+from leafmagic.carry import fetch, leave
 from leafmagic.cell import CellSource
 from leafmagic.errors import StrictError
 from leafmagic.events import OpCalled, OpRepeated
 from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
-from leafmagic.ledger import REFS, forget_dead, tid_of
-from leafmagic.lives import take_down
+from leafmagic.ledger import tid_of
 from leafmagic.looks import Bound, Finished, Owned, Raised
 from leafmagic.model import Model
 from leafmagic.options import Options
@@ -142,9 +142,10 @@ class Tracer(Trace):
         self.running = True
         NEWEST[:] = [self]
         label, text = ("", "") if self.cell is None else (self.cell.label, self.cell.text)
-        self.model.session, self.model.run = SESSION, SESSION.begin(label, text)
+        self.model.run = SESSION.begin(label, text)
         try:
             with torch._C.DisableTorchFunction():
+                fetch(self.model, SESSION)
                 self._watch.start(self._namespace or {})
         except Exception as ours:
             self._note(ours)
@@ -212,9 +213,7 @@ class Tracer(Trace):
             self._say(f"{_STOPPED}: {recorder.failure}")
         if recorder.updates.lost:
             self._say("a step of an optimizer raised; what followed it was not recorded")
-        forget_dead()
-        take_down(self.model, [tid for tid, _ in recorder.ledger.live()])
-        SESSION.keep_only([ref.tid for ref in list(REFS.values())])
+        leave(self.model, recorder.ledger)
 
     def _look_at_names(self) -> None:
         filename = self.cell.filename if self.cell is not None else None

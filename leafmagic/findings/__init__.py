@@ -4,15 +4,18 @@ Importing this package registers every rule; the registry is `RULES`.
 """
 
 from leafmagic.findings import (
+    accumulation,
     custom_calls,
     custom_saves,
     cuts,
+    emptied,
     flags,
     hidden,
     modes,
     phantoms,
     reads,
     rebound,
+    stale,
     values,
     writes,
 )
@@ -27,15 +30,18 @@ __all__ = [
     "KINDS",
     "RULES",
     "Rule",
+    "accumulation",
     "custom_calls",
     "custom_saves",
     "cuts",
+    "emptied",
     "flags",
     "hidden",
     "modes",
     "phantoms",
     "reads",
     "rebound",
+    "stale",
     "values",
     "writes",
 ]

@@ -1,0 +1,93 @@
+"""What a trace leaves for the next one, and what is still true when that begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from leafmagic.accounts import Account
+from leafmagic.ledger import REFS, Ledger, forget_dead
+from leafmagic.lives import take_down
+from leafmagic.model import Model
+from leafmagic.records import Moment
+from leafmagic.session import KeptGradient, Session
+from leafmagic.snapshots import changed_since, snapshot_of
+
+
+def fetch(model: Model, session: Session) -> None:
+    """Give a model that begins what earlier traces left.
+
+    What was done in between was not traced: a gradient that is another one now, or was
+    written to, is not accounted for.
+    """
+    model.session = session
+    if not session.filled:
+        return
+    for ref in list(REFS.values()):
+        if ref.tid in session.filled:
+            tensor = ref()
+            if tensor is None or _grad_of(tensor) != session.filled[ref.tid]:
+                del session.filled[ref.tid]
+                session.gradients.pop(ref.tid, None)
+    model.gradients.shares.kept = dict(session.gradients)
+
+
+def leave(model: Model, ledger: Ledger) -> None:
+    """Tell the session what a trace that ends knows of what lives on."""
+    forget_dead()
+    live = dict(ledger.live())
+    session = model.session
+    take_down(model, live)
+    for account in model.gradients:
+        kept = _kept(model, account)
+        for tid in account.tids if kept is not None else ():
+            record = model.tensors.get(tid)
+            if kept is not None and tid in live and record is not None and record.tid == tid:
+                session.gradients[tid] = kept
+                session.filled[tid] = _grad_of(live[tid], ledger)
+    _take_snapshots(model, live)
+    session.keep_only([ref.tid for ref in list(REFS.values())])
+
+
+def _grad_of(tensor: Any, ledger: Ledger | None = None) -> tuple[int, int]:
+    """Return the number of a leaf's gradient and its version; -1 where there is none."""
+    grad = tensor.grad if tensor.is_leaf else None
+    if grad is None:
+        return -1, 0
+    if ledger is not None:
+        tid = ledger.tensor(grad)
+        ledger.take()
+        return tid, grad._version
+    ref = REFS.get(id(grad))
+    return (ref.tid if ref is not None and ref() is grad else -2), grad._version
+
+
+def _kept(model: Model, account: Account) -> KeptGradient | None:
+    """Describe the gradients of an account; None where this trace has nothing to tell."""
+    before, last, cleared = account.kept, account.last, account.cleared
+    if last is None and cleared is None and account.stepped is None:
+        return None
+    state = account.passes, account.steps, account.waiting, account.owned, account.handled
+    if last is None and before is not None:
+        return KeptGradient(before.run, *state, before.label, before.line, before.source)
+    at = None if cleared is None else _where(model, cleared)
+    where = ("", None, "") if last is None else _where(model, last)
+    return KeptGradient(model.run, *state, *where, at)
+
+
+def _where(model: Model, moment: Moment) -> tuple[str, int | None, str]:
+    place = model.place(moment.site)
+    return ("", None, "") if place is None else (place.label, place.line, place.text.strip())
+
+
+def _take_snapshots(model: Model, live: Mapping[int, Any]) -> None:
+    known = model.session.snapshots
+    for tid, shot in known.items():
+        changed = changed_since(model, shot.of, 0)
+        if changed and shot.run != model.run:
+            known[tid] = shot._replace(changed=changed)
+    for tid in live:
+        record = model.tensors.get(tid)
+        new = None if record is None else snapshot_of(model, record)
+        if new is not None:
+            known[tid] = new
