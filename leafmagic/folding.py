@@ -20,6 +20,7 @@ from leafmagic.records import (
     OpSlot,
     TensorRecord,
     any_current,
+    foreign_nodes,
     remember,
 )
 
@@ -154,7 +155,11 @@ class Slots:
             record = self.tensors.get(tid)
             if record is not None:
                 record.used = True
-        slot.operands = tuple([self._index(tid) for tid in inputs])
+        indices = tuple([self._index(tid) for tid in inputs])
+        if -1 in indices and len(indices) == len(slot.operands) and -2 not in slot.operands:
+            # Carried from a step whose numbers are let go of by now: as it was before.
+            return
+        slot.operands = indices
         for node in slot.nodes[:1]:
             self._relink(node, self._links_by_inputs(inputs))
 
@@ -217,7 +222,7 @@ class Slots:
                 slot.tensors.append(self._add_tensor(seen, key, made, event.ordinal))
                 self._describe_output(event, seen.tid)
         if event.nodes:
-            foreign = self._foreign(event)
+            foreign = foreign_nodes(event)
             rest = [seen for seen in event.nodes if seen.nid in foreign]
             mine = [seen for seen in event.nodes if seen.nid not in foreign]
             whence = ("in", event.site, event.op, turn)
@@ -225,24 +230,6 @@ class Slots:
             slot.nodes = self._add_nodes(event, mine, (event.site, event.op, turn), made)
         self.book.by_source(event, slot, self._place(event.site))
         return slot
-
-    def _foreign(self, event: OpCalled) -> set[int]:
-        """Return the nodes that an input brought along: made before, by something unseen."""
-        if len(event.nodes) == 1:
-            return set()
-        edges = {seen.nid: seen.edges for seen in event.nodes}
-        queue = [
-            seen.nid
-            for seen in event.tensors
-            if seen.nid in edges and seen.tid in event.inputs and seen.tid not in event.outputs
-        ]
-        found = set(queue)
-        for nid in queue:
-            for kind, child, _ in edges[nid]:
-                if kind == "n" and child in edges and child not in found:
-                    found.add(child)
-                    queue.append(child)
-        return found
 
     def _describe_output(self, event: OpCalled, tid: int) -> None:
         record = self.tensors[tid]
@@ -282,6 +269,8 @@ class Slots:
         if old is not None and not (key[0] in ("in", "at") and _is_held(old)):
             if self.tensors.get(old.previous) is old:
                 del self.tensors[old.previous]
+            if seen.requires_grad and not old.requires_grad:
+                self._unlink(old.index)
             old.renew(seen)
             old.made = made
             self.tensors[seen.tid] = old
@@ -307,10 +296,13 @@ class Slots:
         self, event: Any, nodes: Iterable[NodeSeen], key: tuple[Any, ...], made: Moment
     ) -> list[NodeRecord]:
         added: list[NodeRecord] = []
+        turns: dict[str, int] = {}
         for index, seen in enumerate(nodes):
             if seen.nid in self.nodes:
                 continue
-            slot = (*key, "n", index, seen.name)
+            # By its name: a step may have nodes that the one before had not.
+            turn = turns[seen.name] = turns.get(seen.name, -1) + 1
+            slot = (*key, "n", turn, seen.name)
             record = self._node_slots.get(slot)
             inputs = getattr(event, "inputs", ()) if index == 0 else ()
             outputs = getattr(event, "outputs", ())
@@ -371,6 +363,16 @@ class Slots:
             if record is not None and record.requires_grad:
                 links.append(Link(record, record.seen.output_nr, record.tid != tid))
         return links
+
+    def _unlink(self, index: int) -> None:
+        """Have the links of all ops looked at again that take a tensor, for it has a graph now.
+
+        So it is with a state that is a constant in the first step.
+        """
+        for slots in self._ops.values():
+            for slot in slots:
+                if slot is not None and index in slot.operands:
+                    slot.operands = tuple([-2 if one == index else one for one in slot.operands])
 
     def _index(self, tid: int) -> int:
         record = self.tensors.get(tid)

@@ -244,6 +244,7 @@ class Model:
             if known.site == event.site:
                 known.ordinal, known.finished = event.began, event.ordinal
                 known.roots, known.failed = event.roots, False
+                known.times += 1
                 break
         self.gradients.repeated(event)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from leafmagic.events import NodeSeen, TensorSeen
+from leafmagic.events import NodeSeen, OpCalled, TensorSeen
 
 LONGEST_HISTORY = 40
 
@@ -160,6 +160,8 @@ class Pass:
     create_graph: bool
     finished: int = 0
     failed: bool = False
+    times: int = 1
+    """How often it ran."""
 
 
 def any_current(record: TensorRecord) -> bool:
@@ -189,3 +191,22 @@ def remember(moments: list[Moment], moment: Moment) -> None:
     moments.append(moment)
     if len(moments) > LONGEST_HISTORY:
         del moments[1]
+
+
+def foreign_nodes(event: OpCalled) -> set[int]:
+    """Return the nodes that an input brought along: made before, by something unseen."""
+    if len(event.nodes) == 1:
+        return set()
+    edges = {seen.nid: seen.edges for seen in event.nodes}
+    queue = [
+        seen.nid
+        for seen in event.tensors
+        if seen.nid in edges and seen.tid in event.inputs and seen.tid not in event.outputs
+    ]
+    found = set(queue)
+    for nid in queue:
+        for kind, child, _ in edges[nid]:
+            if kind == "n" and child in edges and child not in found:
+                found.add(child)
+                queue.append(child)
+    return found

@@ -8,7 +8,8 @@ import textwrap
 
 import pytest
 import torch
-from tracing_kit import check_well, run_traced
+from casefiles import cells_of
+from tracing_kit import Ran, check_well, run_traced
 
 from leafmagic.findings import RULES, Rule
 
@@ -34,22 +35,31 @@ def test_the_page_says_what_and_why_and_where_to_read_on(rule: type[Rule]) -> No
     assert re.search(r"\nReferences\n-+\nhttps://\S+$", text)
 
 
-@_ONE_OF_EACH
-def test_the_failing_cell_is_found(rule: type[Rule]) -> None:
+def run(text: str) -> list[Ran]:
+    """Run what a page shows: one cell, or several between ``# %%`` lines."""
+    ran: list[Ran] = []
     try:
-        ran = run_traced(section(rule, "Failing cell"))
+        for cell in cells_of(text):
+            ran.append(run_traced(cell.source, ran[-1].ns if ran else None))
     finally:
         torch.set_grad_enabled(True)
-    assert ran.notes == []
-    assert {found.code for found in ran.trace.findings} == {rule.code}
-    assert all(found.fix and found.line for found in ran.trace.findings)
+    return ran
+
+
+@_ONE_OF_EACH
+def test_the_failing_cell_is_found(rule: type[Rule]) -> None:
+    ran = run(section(rule, "Failing cell"))
+    findings = [found for one in ran for found in one.trace.findings]
+    assert [note for one in ran for note in one.notes] == []
+    assert {found.code for found in findings} == {rule.code}
+    assert all(found.fix and found.line for found in findings)
 
 
 @_ONE_OF_EACH
 def test_the_fixed_cell_is_quiet(rule: type[Rule]) -> None:
-    ran = run_traced(section(rule, "Fixed"))
-    check_well(ran)
-    assert ran.trace.findings == ()
+    for ran in run(section(rule, "Fixed")):
+        check_well(ran)
+        assert ran.trace.findings == ()
 
 
 def test_the_codes_of_a_kind_are_of_one_hundred() -> None:

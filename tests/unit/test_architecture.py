@@ -69,11 +69,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "gradients": ("accounts", "cell", "events", "folding", "reach", "records"),
     "model": ("cell", "events", "folding", "gradients", "looks", "records", "session"),
     "snapshots": ("model", "records", "session"),
+    "shared": ("model", "reach", "records", "session"),
     "lives": ("model", "reach", "records", "session"),
     "build": ("cell", "graph", "model", "records"),
     "findings": (
         "accounts",
         "session",
+        "shared",
         "snapshots",
         "reach",
         "cell",

@@ -16,3 +16,15 @@ h = torch.zeros(1, 2)
 for _ in range(2):
     h = cell(torch.ones(1, 2), h)  #! cause
     h.sum().backward()  #! symptom
+
+# === fixed
+import torch
+cell = torch.nn.RNNCell(2, 2)
+h = torch.zeros(1, 2)
+for _ in range(2):
+    h = h.detach()
+    h = cell(torch.ones(1, 2), h)
+    h.sum().backward()
+
+# === check
+assert cell.weight_hh.grad.abs().sum() > 0

@@ -17,3 +17,16 @@ for _ in range(4):
     n, depth = h.grad_fn, 0
     while n: depth += 1; n = n.next_functions[0][0] if n.next_functions else None
     print(depth)  #! symptom
+
+# === fixed
+import torch
+w = torch.ones(1, requires_grad=True)
+h = torch.zeros(1)
+for _ in range(4):
+    h = h.detach()
+    h = torch.tanh(0.5 * h + w)
+    w.grad = None
+    h.sum().backward()
+
+# === check
+assert w.grad is not None

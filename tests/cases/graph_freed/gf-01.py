@@ -16,3 +16,13 @@ pre, model = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
 x = pre(torch.ones(1, 2))  #! cause
 for _ in range(2):
     model(x).sum().backward()  #! symptom
+
+# === fixed
+import torch
+pre, model = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)
+for _ in range(2):
+    x = pre(torch.ones(1, 2))
+    model(x).sum().backward()
+
+# === check
+assert torch.allclose(model.bias.grad, torch.full((1,), 2.0))

@@ -18,3 +18,14 @@ for _ in range(2):
     loss.backward()  #! cause
     running = running + loss
 running.backward()  #! symptom
+
+# === fixed
+import torch
+w = torch.ones(2, requires_grad=True)
+running = 0
+for _ in range(2):
+    running = running + (w ** 2).sum()
+running.backward()
+
+# === check
+assert torch.equal(w.grad, 4 * torch.ones(2))

@@ -21,3 +21,15 @@ for _ in range(3):
     h = cell(torch.ones(1, 2), h)  #! cause
     h.sum().backward(retain_graph=True)  #! symptom
     opt.step()
+
+# === fixed
+import torch
+cell = torch.nn.RNNCell(2, 2)
+opt = torch.optim.SGD(cell.parameters(), lr=0.1)
+h = torch.zeros(1, 2)
+for _ in range(3):
+    h = h.detach()
+    h = cell(torch.ones(1, 2), h)
+    opt.zero_grad()
+    h.sum().backward()
+    opt.step()

@@ -1,0 +1,165 @@
+"""A state that brings the graph of one step into the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leafmagic.events import Accessed, OpCalled
+from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.freed import SecondTime
+from leafmagic.findings.pieces import (
+    Told,
+    cuts_of,
+    told_of,
+)
+from leafmagic.looks import Finished, Raised
+from leafmagic.model import Model
+from leafmagic.reach import reach
+from leafmagic.records import Pass
+from leafmagic.shared import Piece, children, nearest_named
+
+_STEPS_SHOWN = 3
+
+
+@register
+class CarriedState(SecondTime):
+    """A state carried from step to step with the graph of the steps before.
+
+    A hidden state that one step leaves to the next is attached to the graph that made
+    it. backward in the first step frees that graph; in the second step backward goes on
+    into it and fails. Detached at the start of a step, a state is a plain value.
+
+    Failing cell::
+
+        cell = torch.nn.RNNCell(2, 2)
+        h = torch.zeros(1, 2)
+        for _ in range(2):
+            h = cell(torch.ones(1, 2), h)
+            h.sum().backward()              # RuntimeError in the second step
+
+    Fixed::
+
+        cell = torch.nn.RNNCell(2, 2)
+        h = torch.zeros(1, 2)
+        for _ in range(2):
+            h = h.detach()
+            h = cell(torch.ones(1, 2), h)
+            h.sum().backward()
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+    """
+
+    kind = "carried_state"
+    code = "LM531"
+    how = "carried"
+
+    def tell(self, told: Told, model: Model, last: Pass) -> Finding:
+        """Name the state."""
+        freed = model.line(told.piece.over.site) if isinstance(told.piece.over, Pass) else None
+        verb = "go" if told.others else "goes"
+        return self.finding(
+            f"{told.names} {verb} into this step with the graph of the step before, which the "
+            f"backward at line {freed} freed.",
+            fix=f"{cuts_of(told)}  # at the start of each step, before line {told.line}",
+            variable=told.name,
+            cause=told.place,
+            symptom=model.line(last.site),
+            record=told.record,
+        )
+
+
+@register
+class GrowingState(Rule):
+    """A state carried from step to step, and ``retain_graph=True`` to keep torch quiet.
+
+    With ``retain_graph=True`` nothing is freed: the graph of each step holds those of all
+    steps before, backward walks all of them, and time and memory grow with every step.
+
+    Failing cell::
+
+        w = torch.ones(1, requires_grad=True)
+        h = torch.zeros(1)
+        for _ in range(4):
+            h = torch.tanh(0.5 * h + w)
+            w.grad = None
+            h.sum().backward(retain_graph=True)
+
+    Fixed::
+
+        w = torch.ones(1, requires_grad=True)
+        h = torch.zeros(1)
+        for _ in range(4):
+            h = torch.tanh(0.5 * h.detach() + w)
+            w.grad = None
+            h.sum().backward()
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+    """
+
+    kind = "carried_state"
+    code = "LM532"
+    events = (Finished, Raised, Accessed)
+    ops = frozenset({"detach", "detach_"})
+
+    def __init__(self) -> None:
+        self._cut: set[int] = set()
+        self._refused = False
+
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+        """Judge when all is known: a state that is cut now and then does not grow."""
+        if isinstance(event, OpCalled | Accessed):
+            tids = event.inputs if isinstance(event, OpCalled) else (event.tid,)
+            if isinstance(event, OpCalled) or event.what == "data":
+                self._cut |= {r.index for r in map(model.tensor, tids) if r is not None}
+        elif isinstance(event, Raised):
+            self._refused = self._refused or bool(event.inputs)
+        elif not self._refused:
+            yield from self._growing(model)
+
+    def _growing(self, model: Model) -> Iterator[Finding]:
+        newest = {one.site: one for one in model.passes if one.finished and not one.failed}
+        for site, last in newest.items():
+            steps = sum(one.times for one in model.passes if one.site == site)
+            if steps < _STEPS_SHOWN or not _keeps(last):
+                continue
+            for told in _states(model, last):
+                if told.record is None or told.record.index not in self._cut:
+                    yield self._told(told, model, last, steps)
+                    break
+
+    def _told(self, told: Told, model: Model, last: Pass, steps: int) -> Finding:
+        now = model.place(last.site)
+        return self.finding(
+            f"{told.names} {'keep' if told.others else 'keeps'} the graph of every earlier step, "
+            f"and retain_graph=True hides it: {steps} steps so far, "
+            "and backward walks all of them in each.",
+            fix=f"{cuts_of(told)}  # before line {told.line}; and backward() without retain_graph",
+            variable=told.name,
+            cause=told.place,
+            symptom=None if now is None else now.line,
+            record=told.record,
+        )
+
+
+def _keeps(one: Pass) -> bool:
+    return one.what == "backward" and one.retain_graph and not one.create_graph
+
+
+def _states(model: Model, last: Pass) -> list[Told]:
+    """Return what a pass came to that an earlier step had made."""
+    carried = {
+        (child.node.index, child.output_nr): child
+        for node in reach(model, last.roots).nodes
+        for child in children(model, node)
+        if child.carried
+    }
+    found = [
+        Piece(node, True, last, nearest_named(model, node, output_nr), False)
+        for node, output_nr, _ in carried.values()
+    ]
+    return told_of(model, found)
