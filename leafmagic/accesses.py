@@ -11,6 +11,7 @@ from torch import Tensor
 from leafmagic.callers import Caller
 from leafmagic.events import Accessed
 from leafmagic.functions import READ, WRITE
+from leafmagic.hooked import alike_hooks
 from leafmagic.ledger import Ledger
 from leafmagic.log import EventLog
 from leafmagic.sites import Sites
@@ -78,6 +79,7 @@ class AccessRecorder:
             *flags,
             torch.is_grad_enabled(),
             *self.ledger.take(),
+            alike_hooks(args[0]) if name == "register_hook" else 0,
         )
         if name == "set_grad" and value == -1 and not event.tensors:
             self.log.note(event)

@@ -225,6 +225,9 @@ class Accessed(NamedTuple):
         tid of the value read or written, or the flag that was set; -1 for None.
     is_leaf, requires_grad, retains_grad : bool
         The tensor's flags just before.
+    alike : int
+        After ``register_hook``: how many of the tensor's newest hooks have the code of the
+        new one, itself counted.
     """
 
     ordinal: int
@@ -239,6 +242,7 @@ class Accessed(NamedTuple):
     grad_enabled: bool
     tensors: tuple[TensorSeen, ...]
     nodes: tuple[NodeSeen, ...]
+    alike: int = 0
 
 
 class BackwardCalled(NamedTuple):

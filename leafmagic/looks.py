@@ -94,6 +94,15 @@ class StateRead(NamedTuple):
     grad_preview: str
 
 
+class Inside(NamedTuple):
+    """Where torch.compile gave up on a function, and what the op said there."""
+
+    filename: str
+    label: str
+    line: int
+    text: str
+
+
 class Raised(NamedTuple):
     """The cell, or an op in it, raised.
 
@@ -108,6 +117,8 @@ class Raised(NamedTuple):
     culprits : tuple
         For an in-place error of backward: the nodes whose saved tensors no longer
         hold, as (nid, slot, message).
+    inside : Inside or None
+        For an error of torch.compile: the line of the compiled function.
     """
 
     ordinal: int
@@ -118,6 +129,7 @@ class Raised(NamedTuple):
     inputs: tuple[int, ...]
     culprits: tuple[tuple[int, str, str], ...]
     direct: bool
+    inside: Inside | None = None
 
 
 class AttributeStored(NamedTuple):
@@ -154,6 +166,26 @@ class SourceRead(NamedTuple):
     names: tuple[tuple[str, str], ...]
     first: int
     last: int
+
+
+class ModuleHooked(NamedTuple):
+    """A module that has forward hooks wrote to its input.
+
+    Attributes
+    ----------
+    path : str
+        What the cell calls the module, such as ``"act"`` or ``"net.1"``.
+    name : str
+        Its class.
+    hooks : tuple of (filename, line, argument)
+        The code of its hooks, and what each calls the module's input.
+    """
+
+    ordinal: int
+    site: int
+    path: str
+    name: str
+    hooks: tuple[tuple[str, int, str], ...]
 
 
 class GradientSeen(NamedTuple):
@@ -308,6 +340,7 @@ Event = (
     | Raised
     | AttributeStored
     | SourceRead
+    | ModuleHooked
     | GradientSeen
     | GradientBroke
     | Finished

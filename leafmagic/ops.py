@@ -81,6 +81,9 @@ class OpRecorder:
     on_parameters : callable or None
         Called with the calling frame and the parameters whose module is not known;
         returns whether it now is.
+    on_overwritten : callable or None
+        Called once for each place where a library wrote to a tensor and returned it, with
+        the calling frame, the site and the tensor.
     """
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
@@ -90,6 +93,8 @@ class OpRecorder:
         self.full = False
         self.on_output: Output | None = None
         self.on_parameters: Parameters | None = None
+        self.on_overwritten: Callable[[FrameType | None, int, Tensor], None] | None = None
+        self._overwritten: set[tuple[int, str, int]] = set()
         self._turns: list[dict[str, Turns]] = []
         self._made = 0
         self._sunk: set[tuple[int, str]] = set()
@@ -222,6 +227,8 @@ class OpRecorder:
         self._place_parameters(tids, inputs)
         if self.on_output is not None:
             self.on_output(site, direct, inputs, made)
+        if wrote and not direct and made and outputs[0] in wrote:
+            self._tell_overwritten(site, op, turn, made[0])
         if wrote or len(tensors) != 1 or tensors[0].tid != outputs[0] or len(made) != 1:
             return (None,)
         nid = tensors[0].nid
@@ -236,6 +243,12 @@ class OpRecorder:
         never = bool(name) and base < 0
         place = (site, op, direct, turn)
         return (Repeat(place, name, never, REFS[id(made[0])], mark_of(made[0])),)
+
+    def _tell_overwritten(self, site: int, op: str, turn: int, tensor: Tensor) -> None:
+        place = (site, op, turn)
+        if self.on_overwritten is not None and place not in self._overwritten:
+            self._overwritten.add(place)
+            self.on_overwritten(sys._getframe(4), site, tensor)
 
     def _place_parameters(self, tids: tuple[int, ...], inputs: list[Tensor]) -> None:
         """Have the module looked up that parameters belong to, once for each."""

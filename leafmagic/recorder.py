@@ -85,6 +85,7 @@ class Recorder(TorchFunctionMode):
         self.updates = UpdateRecorder(
             self.ledger, self.log, self._arrive, self._give_up, self._pause, self._resume
         )
+        self.on_refused_copy: Callable[[], None] | None = None
         self.off = False
         self.failure: str | None = None
         self.seconds = 0.0
@@ -368,6 +369,8 @@ class Recorder(TorchFunctionMode):
         culprits: tuple[tuple[int, str, str], ...] = ()
         if "modified by an inplace operation" in text:
             culprits = tuple(autograd.corrupted_saves(self.ledger.number_of, roots))
+        if op == "deepcopy" and self.on_refused_copy is not None:
+            self.on_refused_copy()
         ordinal, kind = self.log.next_ordinal(), type(error).__name__
         first = text.partition("\n")[0]
         self.log.emit(Raised(ordinal, place[0], op, kind, first, inputs, culprits, place[1]))

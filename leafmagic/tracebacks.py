@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, TracebackType
 
@@ -9,7 +11,55 @@ import torch
 
 from leafmagic.accesses import run_access
 from leafmagic.callers import NAME
+from leafmagic.cell import is_user_file
+from leafmagic.ledger import tid_of
+from leafmagic.looks import Inside, Raised
 from leafmagic.recorder import Recorder
+
+_COMPILED = re.compile(r'^ *File "(.+)", line (\d+), in ', re.MULTILINE)
+_GOT = re.compile(r"got \w+\((.*)\)$", re.MULTILINE)
+
+
+def raised(ordinal: int, site: int, error: BaseException, label: Callable[[str], str]) -> Raised:
+    """Describe an error that ends the traced code.
+
+    Parameters
+    ----------
+    label : callable
+        From a file name to what the reader calls it.
+    """
+    text = str(error)
+    first, kind = text.partition("\n")[0], type(error).__name__
+    about = _refused(error, first)
+    return Raised(ordinal, site, "", kind, first, about, (), True, _inside(text, label))
+
+
+def _refused(error: BaseException, text: str) -> tuple[int, ...]:
+    """Return the tensors that an error is about, where torch's Python code raised it."""
+    sparse = "not support sparse gradients" in text
+    if not sparse and not text.startswith("Cowardly refusing to serialize"):
+        return ()
+    step = error.__traceback__
+    while step is not None:
+        code, held = step.tb_frame.f_code, step.tb_frame.f_locals
+        if sparse and "/torch/optim/" in code.co_filename.replace("\\", "/"):
+            groups = getattr(held.get("self"), "param_groups", ())
+            tensors = [tensor for group in groups for tensor in group["params"]]
+            return tuple(tid_of(t) for t in tensors if t.grad is not None and t.grad.is_sparse)
+        if not sparse and code.co_name == "reduce_tensor" and "tensor" in held:
+            return (tid_of(held["tensor"]),)
+        step = step.tb_next
+    return ()
+
+
+def _inside(text: str, label: Callable[[str], str]) -> Inside | None:
+    """Return the line of the user's own at which torch.compile gave up."""
+    _, _, below = text.partition("from user code:")
+    lines = [(name, int(line)) for name, line in _COMPILED.findall(below) if is_user_file(name)]
+    if not lines:
+        return None
+    got = _GOT.search(text)
+    return Inside(lines[-1][0], label(lines[-1][0]), lines[-1][1], got[1] if got else "")
 
 
 def splice(error: BaseException) -> None:

@@ -21,8 +21,9 @@ from leafmagic.errors import StrictError
 from leafmagic.events import OpCalled, OpRepeated
 from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
+from leafmagic.hooked import overwriting
 from leafmagic.ledger import tid_of
-from leafmagic.looks import Bound, Finished, Owned, Raised
+from leafmagic.looks import Bound, Finished, Owned
 from leafmagic.model import Model
 from leafmagic.options import Options
 from leafmagic.owners import ParameterPaths, is_users_name, owned_events
@@ -32,7 +33,7 @@ from leafmagic.retaining import Retainer
 from leafmagic.session import SESSION
 from leafmagic.sites import Sites
 from leafmagic.states import read_states
-from leafmagic.tracebacks import splice
+from leafmagic.tracebacks import raised, splice
 from leafmagic.wording import source_read
 
 _FULL = 256
@@ -88,6 +89,8 @@ class Tracer(Trace):
         self._recorder = Recorder(self.sites, self._arrive, self._settled)
         self._recorder.ops.on_parameters = self._parameters
         self._recorder.passes.watching = self.options.grads != "off"
+        self._recorder.ops.on_overwritten = self._overwritten
+        self._recorder.on_refused_copy = self._own
         self._log = self._recorder.log
         ledger, retain = self._recorder.ledger, self.options.retain
         self._watch = names.NameWatch(self.sites, ledger, self._log, retain)
@@ -215,6 +218,12 @@ class Tracer(Trace):
             self._say("a step of an optimizer raised; what followed it was not recorded")
         leave(self.model, recorder.ledger)
 
+    def _own(self) -> None:
+        """Name what modules and containers hold, before an error is explained."""
+        ledger, ordinal = self._recorder.ledger, self._log.next_ordinal
+        for owned in owned_events(self._namespace or {}, ledger, ordinal):
+            self._log.emit(owned)
+
     def _look_at_names(self) -> None:
         filename = self.cell.filename if self.cell is not None else None
         self._watch.finish(self._namespace or {}, filename)
@@ -243,6 +252,12 @@ class Tracer(Trace):
         for tid, path in found:
             self._log.emit(Owned(self._log.next_ordinal(), path, tid, True))
         return len(found) == len(new)
+
+    def _overwritten(self, frame: FrameType | None, site: int, tensor: Tensor) -> None:
+        """Report a module with forward hooks that wrote to its input."""
+        found = overwriting(self.sites, frame, site, tensor, self._log.next_ordinal)
+        if found is not None:
+            self._log.emit(found)
 
     def _refresh(self, *, final: bool) -> None:
         """Read the state of the tensors that live; on the thread that runs the code."""
@@ -275,19 +290,9 @@ class Tracer(Trace):
         if self.running:
             with torch._C.DisableTorchFunction():
                 self._look_at_names()
-        site = self.sites.innermost(error.__traceback__)
-        self._log.emit(
-            Raised(
-                self._log.next_ordinal(),
-                site,
-                "",
-                type(error).__name__,
-                str(error).partition("\n")[0],
-                (),
-                (),
-                True,
-            )
-        )
+        self._own()
+        ordinal, site = self._log.next_ordinal(), self.sites.innermost(error.__traceback__)
+        self._log.emit(raised(ordinal, site, error, self.sites.label))
         self._annotate(error)
 
     def _annotate(self, error: BaseException) -> None:
