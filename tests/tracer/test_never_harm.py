@@ -197,6 +197,9 @@ try:
 except TypeError:
     pass
 k = w * 2
+act = torch.nn.ReLU(inplace=True)
+act.register_forward_hook(lambda module, given, out: given[0].sum())
+act(torch.ones(2))
 """
     whole = run_traced(text)
     monkeypatch.setattr(rule, "check", broken)

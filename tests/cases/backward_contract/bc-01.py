@@ -10,3 +10,11 @@ import torch
 w = torch.ones(3, requires_grad=True)
 y = w * 2  #! cause
 y.backward()  #! symptom
+
+# === fixed
+import torch
+w = torch.ones(3, requires_grad=True)
+y = w * 2
+y.sum().backward()
+# === check
+assert w.grad.tolist() == [2., 2., 2.]

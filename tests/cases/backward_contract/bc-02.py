@@ -10,3 +10,10 @@
 import torch
 p = torch.nn.Parameter(torch.zeros(5))
 p.grad = p.detach()[None] * 2  #! cause symptom
+
+# === fixed
+import torch
+p = torch.nn.Parameter(torch.zeros(5))
+p.grad = (p.detach()[None] * 2).reshape(p.shape)
+# === check
+assert p.grad.shape == p.shape

@@ -12,3 +12,13 @@ emb = torch.nn.Embedding(4, 2, sparse=True)  #! cause
 opt = torch.optim.Adam(emb.parameters())
 emb(torch.tensor([1])).sum().backward()
 opt.step()  #! symptom
+
+# === fixed
+import torch
+emb = torch.nn.Embedding(4, 2, sparse=False)
+opt = torch.optim.Adam(emb.parameters())
+emb(torch.tensor([1])).sum().backward()
+before = emb.weight.detach().clone()
+opt.step()
+# === check
+assert not torch.equal(before[1], emb.weight[1])

@@ -12,3 +12,12 @@ calls = []
 a[0].register_hook(lambda g: calls.append(g))  #! cause
 (a ** 2).sum().backward()
 print(calls, a.grad is not None)  #! symptom
+
+# === fixed
+import torch
+a = torch.ones(3, requires_grad=True)
+calls = []
+a.register_hook(lambda g: calls.append(g[0]))
+(a ** 2).sum().backward()
+# === check
+assert [float(g) for g in calls] == [2.]

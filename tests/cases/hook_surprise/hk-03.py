@@ -14,3 +14,14 @@ v.register_hook(lambda g: g * 10)
 x.add_(1)  #! cause
 v.sum().backward()
 print(x0.grad)  #! symptom
+
+# === fixed
+import torch
+x0 = torch.ones(2, requires_grad=True)
+x = x0.clone(); v = x.view(2)
+x.add_(1)
+v = x.view(2)
+v.register_hook(lambda g: g * 10)
+v.sum().backward()
+# === check
+assert x0.grad.tolist() == [10., 10.]

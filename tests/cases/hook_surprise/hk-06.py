@@ -14,3 +14,16 @@ for _ in range(3):
     w.grad = None
     (w * 8).sum().backward()
     print(w.grad.item())  #! symptom
+
+# === fixed
+import torch
+w = torch.ones(1, requires_grad=True)
+seen = []
+for _ in range(3):
+    h = w.register_hook(lambda g: g * 0.5)
+    w.grad = None
+    (w * 8).sum().backward()
+    seen.append(w.grad.item())
+    h.remove()
+# === check
+assert seen == [4., 4., 4.]

@@ -13,3 +13,13 @@ seen = []
 act.register_forward_hook(lambda mod, inp, out: seen.append(inp[0].tolist()))
 act(torch.tensor([5., -5., 0.5]))  #! cause
 print(seen)  #! symptom
+
+# === fixed
+import torch
+act = torch.nn.Hardtanh(inplace=True)
+act.inplace = False
+seen = []
+act.register_forward_hook(lambda mod, inp, out: seen.append(inp[0].tolist()))
+act(torch.tensor([5., -5., 0.5]))
+# === check
+assert seen == [[5., -5., 0.5]]

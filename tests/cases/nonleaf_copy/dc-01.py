@@ -13,3 +13,11 @@ import torch, copy
 net = torch.nn.Linear(2, 2)
 net.last = net(torch.ones(1, 2))  #! cause
 target = copy.deepcopy(net)  #! symptom
+
+# === fixed
+import torch, copy
+net = torch.nn.Linear(2, 2)
+net.last = net(torch.ones(1, 2)).detach()
+target = copy.deepcopy(net)
+# === check
+assert torch.equal(target.last, net.last)

@@ -13,3 +13,10 @@
 import torch, copy
 enc = torch.nn.Sequential(torch.nn.utils.weight_norm(torch.nn.Conv1d(1, 2, 3)))  #! cause
 ema = copy.deepcopy(enc)  #! symptom
+
+# === fixed
+import torch, copy
+enc = torch.nn.Sequential(torch.nn.utils.parametrizations.weight_norm(torch.nn.Conv1d(1, 2, 3)))
+ema = copy.deepcopy(enc)
+# === check
+assert torch.equal(ema[0].weight, enc[0].weight)

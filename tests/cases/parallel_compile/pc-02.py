@@ -15,3 +15,16 @@ eager, comp = torch.ones(3), torch.ones(3)
 scale_(eager)
 torch.compile(scale_, backend="aot_eager")(comp)
 print(eager, comp)  #! symptom
+
+# === fixed
+import torch, torch.nn.functional as F
+def scaled(h):
+    out = F.dropout(h, p=0.3, training=False)
+    out = out.mul(10)
+    return out.sum()
+eager, comp = torch.ones(3), torch.ones(3)
+one = scaled(eager)
+two = torch.compile(scaled, backend="aot_eager")(comp)
+# === check
+assert torch.equal(eager, comp)
+assert one == two

@@ -14,3 +14,13 @@ def f(x):
     x.add_(1)  #! cause
     return x * 2
 f(torch.zeros(2, requires_grad=True))  #! symptom
+
+# === fixed
+import torch
+@torch.compile(backend="aot_eager")
+def f(x):
+    with torch.no_grad(): x.add_(1)
+    return x * 2
+out = f(torch.zeros(2, requires_grad=True))
+# === check
+assert out.tolist() == [2., 2.]

@@ -14,3 +14,10 @@ import torch
 imgs = torch.ones(2, 3, requires_grad=True) * 2
 for t in imgs:  #! cause
     t.sub_(1).div_(2)  #! symptom
+
+# === fixed
+import torch
+imgs = torch.ones(2, 3, requires_grad=True) * 2
+imgs = torch.stack([t.sub(1).div(2) for t in imgs])
+# === check
+assert imgs.tolist() == [[0.5] * 3] * 2

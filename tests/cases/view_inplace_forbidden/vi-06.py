@@ -12,3 +12,11 @@ import torch
 g = torch.ones(3, 1, requires_grad=True) * 1.0
 img = g.expand(3, 4)  #! cause
 img.add_(1)  #! symptom
+
+# === fixed
+import torch
+g = torch.ones(3, 1, requires_grad=True) * 1.0
+img = g.expand(3, 4).clone()
+img.add_(1)
+# === check
+assert img.tolist() == [[2.] * 4] * 3

@@ -1,0 +1,276 @@
+"""In-place ops on views that torch does not allow."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from leafmagic.cell import Place, is_module_word
+from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.fixes import chained, out_of_place
+from leafmagic.findings.source import source_at
+from leafmagic.findings.whence import whence
+from leafmagic.looks import Raised
+from leafmagic.model import Model
+from leafmagic.records import TensorRecord, best_name
+
+_OVERLAPS = "more than one element of the written-to tensor refers to a single memory location"
+_SIBLINGS = frozenset(
+    {"unbind", "split", "split_with_sizes", "chunk", "hsplit", "vsplit", "dsplit", "unsafe_split"}
+)
+_SHARING = frozenset(
+    {"expand", "expand_as", "broadcast_to", "broadcast_tensors", "as_strided", "unfold", "meshgrid"}
+)
+_HOOKS = ("register_full_backward_hook", "register_full_backward_pre_hook")
+
+
+@register
+class ViewInplaceForbidden(Rule):
+    """A view is written in place that shares its memory in a way torch cannot follow.
+
+    In-place writes to most views work. They do not where one call made several views
+    (``chunk``, ``split``, ``unbind``, iteration), where several elements are one place in
+    memory (``expand``), where the view was made with grad mode off, and where a custom
+    function or a full backward hook returned it.
+
+    Failing cell::
+
+        gates = torch.ones(1, 8, requires_grad=True) * 1.0
+        i, f = gates.chunk(2, dim=1)
+        i.sigmoid_()           # RuntimeError
+
+    Fixed::
+
+        gates = torch.ones(1, 8, requires_grad=True) * 1.0
+        i, f = gates.chunk(2, dim=1)
+        i = i.sigmoid()
+
+    References
+    ----------
+    https://docs.pytorch.org/docs/stable/tensor_view.html
+    """
+
+    kind = "view_inplace_forbidden"
+    code = "LM204"
+    severity = "error"
+    events = (Raised,)
+
+    def check(self, event: Raised, model: Model) -> Iterator[Finding]:
+        """Look at what torch refuses, and at how the view was made."""
+        text = event.text
+        written = model.tensor(event.inputs[0]) if event.inputs else None
+        place = model.place(event.site)
+        if "BackwardHookFunction" in text and "modified inplace" in text:
+            yield self._by_hook(event, place)
+        elif written is None:
+            return
+        elif "its base or another view of its base has been modified" in text:
+            yield from self._base_written(event, model)
+        elif "output of a function that returns multiple views" in text:
+            yield self._sibling(model, written, place)
+        elif _OVERLAPS in text:
+            yield self._shared(model, written, place)
+        elif "view was created in no_grad mode" in text:
+            yield self._by_mode(model, written, place)
+        elif "view was created inside a custom Function" in text:
+            yield self._by_function(event, model, written, place)
+
+    def _told(
+        self,
+        message: str,
+        fix: str,
+        variable: str,
+        cause: Place | None,
+        place: Place | None,
+        record: TensorRecord | None = None,
+    ) -> Finding:
+        return self.finding(
+            message,
+            fix=fix,
+            variable=variable,
+            cause=cause or place,
+            symptom=None if place is None else place.line,
+            record=record,
+        )
+
+    def _sibling(self, model: Model, written: TensorRecord, place: Place | None) -> Finding:
+        name = _written_name(place, written)
+        made = _made_by(model, written, _SIBLINGS)
+        call = whence(model, made)
+        whole = model.name_of(made.inputs[0]) if made.inputs else ""
+        if call is not None and call.kind != "Call" and made.made.what == "unbind":
+            whole = whole or call.source
+            message = f"iterating over `{whole}` gives views made by one call"
+            fix = _for_each(place, name, whole)
+        else:
+            others = [t for t in (call.targets if call is not None else ()) if t != name]
+            also = f" and `{others[0]}`" if len(others) == 1 else ""
+            by = f"one `{made.made.what}`" if made.made.what else "one call"
+            message = f"`{name}`{also} came as one of several views from {by}"
+            fix = "" if place is None else out_of_place(place, name)
+        fix = fix or f"write to a copy: {name}.clone()"
+        return self._told(
+            f"{message}; autograd allows no in-place write to such a `{name}`.",
+            fix,
+            name,
+            call,
+            place,
+            written,
+        )
+
+    def _base_written(self, event: Raised, model: Model) -> Iterator[Finding]:
+        place = model.place(event.site)
+        for tid in event.inputs:
+            record = model.tensor(tid)
+            if record is None or record.seen.base < 0:
+                continue
+            root = model.root(record)
+            writes = [
+                (write, other)
+                for other in model.slots.records
+                for write in other.writes
+                if other is not record and model.root(other) == root
+            ]
+            made = _made_by(model, record, _SIBLINGS)
+            late = [pair for pair in writes if pair[0].ordinal > made.made.ordinal]
+            if not late:
+                continue
+            write, other = late[-1]
+            name, changed = best_name(record), best_name(other) or "its base"
+            cause = model.place(write.site)
+            yield self._told(
+                f"`{changed}` was written in place after `{made.made.what}` had made `{name}` from "
+                f"it, as one of several views: `{name}` cannot be used any more.",
+                ("" if cause is None else out_of_place(cause, changed))
+                or f"write to {changed}.clone(), or before the views are made",
+                name,
+                cause,
+                place,
+                record,
+            )
+            return
+
+    def _shared(self, model: Model, written: TensorRecord, place: Place | None) -> Finding:
+        name = _written_name(place, written)
+        made = _made_by(model, written, _SHARING)
+        call = whence(model, made)
+        fix = f"{name} = {name}.clone()"
+        if call is not None and call.targets == (name,) and "…" not in call.source:
+            fix = f"{name} = {chained(call.source, 'clone()')}"
+        elif not name.isidentifier():
+            fix = f"write to {chained(name, 'clone()')}, and use that"
+        return self._told(
+            f"`{name}` comes from `{made.made.what or 'expand'}`: several of its elements are one "
+            "place in memory, and cannot be written one by one.",
+            fix,
+            name,
+            call,
+            place,
+            written,
+        )
+
+    def _by_mode(self, model: Model, written: TensorRecord, place: Place | None) -> Finding:
+        name = _written_name(place, written)
+        call = whence(model, written)
+        return self._told(
+            f"`{name}` is a view that was made with grad mode off, and is written with grad mode "
+            "on.",
+            "make the view and write to it both inside of torch.no_grad(), or both outside",
+            name,
+            call,
+            place,
+            written,
+        )
+
+    def _by_function(
+        self, event: Raised, model: Model, written: TensorRecord, place: Place | None
+    ) -> Finding:
+        name = _written_name(place, written)
+        function = event.text.removeprefix("Output 0 of ").partition(" ")[0]
+        fix = "" if place is None else out_of_place(place, name)
+        return self._told(
+            f"`{name}` is a view that the custom function `{function}` returned; writing to it in "
+            "place would bypass its backward.",
+            fix or f"write to {chained(name, 'clone()')} instead",
+            name,
+            whence(model, written),
+            place,
+            written,
+        )
+
+    def _by_hook(self, event: Raised, place: Place | None) -> Finding:
+        found = _hook_registered(place)
+        variable, cause, what = found or ("", None, _HOOKS[0])
+        module = f"`{variable}`" if variable else "a module"
+        return self._told(
+            f"`{what}` wraps what goes in and out of {module} in a function of its own; "
+            f"`{event.op}` then writes to that in place.",
+            f"give the activation inplace=False, or hook the output of {variable or 'the module'} "
+            "with a tensor hook in a forward hook",
+            variable,
+            cause,
+            place,
+        )
+
+
+def _written_name(place: Place | None, record: TensorRecord) -> str:
+    """Return what the cell calls a tensor that it writes to."""
+    spelt = ""
+    if place is not None and place.attribute.endswith("_"):
+        spelt = place.owner
+    elif place is not None and place.operands and place.kind in ("AugAssign", "Subscript"):
+        spelt = place.operands[0]
+    if spelt.replace(".", "").isidentifier() and not is_module_word(spelt):
+        return spelt
+    return best_name(record) or spelt or "this view"
+
+
+def _made_by(model: Model, record: TensorRecord, ops: frozenset[str]) -> TensorRecord:
+    """Return the view behind a view that an op of a kind made; itself if there is none."""
+    current: TensorRecord | None = record
+    for _ in range(50):
+        if current is None:
+            break
+        if current.made.what in ops:
+            return current
+        current = model.tensor(current.inputs[0]) if current.inputs else None
+    return record
+
+
+def _for_each(place: Place | None, name: str, whole: str) -> str:
+    """Rewrite an in-place op on each item as a new tensor made of all of them."""
+    if place is None or not name.isidentifier() or not whole.isidentifier():
+        return ""
+    new = out_of_place(place, name).removeprefix(f"{name} = ")
+    try:
+        statement = ast.parse(place.statement).body[0]
+    except (SyntaxError, IndexError):
+        return ""
+    if isinstance(statement, ast.Expr):
+        chain = ast.unparse(statement.value)
+        ops = re.findall(r"\.(\w+)\(", chain)
+        if any(op in ("zero_", "fill_", "copy_") for op in ops) or not chain.startswith(f"{name}."):
+            return ""
+        new = re.sub(r"\.(\w+)_\(", r".\1(", chain)
+    return f"{whole} = torch.stack([{new} for {name} in {whole}])" if new else ""
+
+
+def _hook_registered(place: Place | None) -> tuple[str, Place, str] | None:
+    """Return the module that the text gives a full backward hook: its name, where, how."""
+    if place is None:
+        return None
+    source = source_at(place)
+    found: list[tuple[bool, str, Place, str]] = []
+    for node in source.nodes:
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        if node.func.attr in _HOOKS:
+            owner = source.words(node.func.value)
+            called = place.source.partition("(")[0]
+            near = owner.partition(".")[0].partition("[")[0] == called.partition(".")[0]
+            found.append((near, owner, source.place(node), node.func.attr))
+    if not found:
+        return None
+    _, owner, where, what = max(found, key=lambda f: f[0])
+    return owner, where, what
