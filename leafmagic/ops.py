@@ -262,6 +262,11 @@ class OpRecorder:
         if new and self.on_parameters(sys._getframe(4), new):
             self._placed.update(tid for tid, _ in new)
 
+    def place_asked(self, args: Any, kwargs: Any) -> None:
+        """Have the parameters looked up that a refused ``autograd.grad`` was asked for."""
+        asked = flatten([*args[1:2], kwargs.get("inputs")], [])
+        self._place_parameters(tuple(map(self.ledger.tensor, asked)), asked)
+
     def _describe_written(
         self,
         wrote: tuple[int, ...],

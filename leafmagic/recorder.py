@@ -347,6 +347,7 @@ class Recorder(TorchFunctionMode):
             result = call(func, args, kwargs)
         except BaseException as error:
             self._safely(self.passes.end, failed=True)
+            self._safely(self.ops.place_asked, args, kwargs)
             self._raised(place, name, tuple(map(tid_of, roots)), roots, error)
             raise
         self.ops.step += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,9 @@ from leafmagic.findings.ends import (
     first_cut,
     missed,
     named,
+    path_of,
     sunk_into,
+    unused_inputs,
     word_for,
 )
 from leafmagic.findings.flows import words_in
@@ -275,13 +278,15 @@ class PathEnds(Rule):
 
     kind = "graph_cut"
     code = "LM403"
-    events = (BackwardReturned, Accessed, Stepped, Wired)
+    events = (BackwardReturned, Accessed, Stepped, Raised, Wired)
     ops = SINKS
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Take down what happens; judge when all is known."""
         known = reaching(model)
         known.note(event, model)
+        if isinstance(event, Raised):
+            yield from self._refused(event, model)
         if not isinstance(event, Wired):
             return
         groups: dict[tuple[Any, ...], list[Missed]] = {}
@@ -295,6 +300,15 @@ class PathEnds(Rule):
             first = next((one for one in group if one.asked is not None), group[0])
             if first.cut is not None:
                 yield self._told(group, first, first.cut, model)
+
+    def _refused(self, event: Raised, model: Model) -> Iterator[Finding]:
+        """Look at a call of ``autograd.grad`` that found no path."""
+        for record, _ in unused_inputs(event, model):
+            cut, _ = path_of(model, record, event.inputs)
+            if cut is not None and cut.place is not None:
+                at = model.place(event.site)
+                one = Missed(record, at, "", None, cut, None)
+                yield dataclasses.replace(self._told([one], one, cut, model), severity="error")
 
     def _told(self, group: list[Missed], first: Missed, cut: Cut, model: Model) -> Finding:
         switch = cut.switch(model)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,8 +19,11 @@ from leafmagic.findings.reaching import (
     values_behind,
 )
 from leafmagic.findings.source import source_at
+from leafmagic.looks import Raised
 from leafmagic.model import Model
+from leafmagic.reach import reach
 from leafmagic.records import TensorRecord, any_current, best_name
+from leafmagic.statements import lines_of
 
 How = Literal["copy", "detach", "data", "no_grad", "number", "integer", "other"]
 """What ends a path."""
@@ -27,6 +31,8 @@ How = Literal["copy", "detach", "data", "no_grad", "number", "integer", "other"]
 COPIES = frozenset({"tensor", "as_tensor", "asarray", "new_tensor"})
 """Functions that copy the values of the tensors they are given, and nothing else."""
 
+_UNUSED = "appears to not have been used in the graph"
+_INDEX = re.compile(r"at index (\d+)")
 _MOST = 5_000
 
 
@@ -172,17 +178,24 @@ def missed(model: Model) -> list[Missed]:
     """
     known = reaching(model)
     if known.missed is None:
-        known.missed = _Search(model, known).all() if known.began else []
+        roots = [tid for one in newest_passes(model) for tid in one.roots]
+        known.missed = _Search(model, known, roots).all() if known.began else []
     found: list[Missed] = known.missed
     return found
+
+
+def path_of(
+    model: Model, record: TensorRecord, roots: Iterable[int]
+) -> tuple[Cut | None, TensorRecord | None]:
+    """Return what cuts the path from a tensor to roots, or what else was made of it."""
+    return _Search(model, reaching(model), roots).follow(record)
 
 
 class _Search:
     """Looks from unreached leaves down to the losses of a trace."""
 
-    def __init__(self, model: Model, known: Reaching) -> None:
+    def __init__(self, model: Model, known: Reaching, roots: Iterable[int]) -> None:
         self.model, self.known = model, known
-        roots = [tid for one in newest_passes(model) for tid in one.roots]
         self.values = values_behind(model, roots)
         self.children = children_of(model)
         self.sinks: dict[int, list[Place]] = {}
@@ -271,6 +284,29 @@ class _Search:
         return False
 
 
+def unused_inputs(event: Raised, model: Model) -> Iterator[tuple[TensorRecord, int]]:
+    """Yield what a refused ``autograd.grad`` was asked for and that is not in the graph."""
+    if _UNUSED not in event.text or not model.passes:
+        return
+    asked = model.passes[-1].inputs
+    given = _INDEX.search(event.text)
+    if given is not None:
+        numbers = [int(given.group(1))]
+    else:
+        found = reach(model, event.inputs)
+        there = {leaf.index for leaf in found.leaves}
+        nodes = {node.nid for node in found.nodes}
+        numbers = [
+            i
+            for i, tid in enumerate(asked)
+            if (r := model.tensor(tid)) is not None and r.index not in there and r.nid not in nodes
+        ][:1]
+    for index in numbers:
+        record = model.tensor(asked[index]) if index < len(asked) else None
+        if record is not None:
+            yield record, index
+
+
 def word_for(model: Model, record: TensorRecord, path: Iterable[TensorRecord] = ()) -> str:
     """Return what to call a tensor: its name, one further on in its line, or its source."""
     place = model.place(record.made.site)
@@ -292,6 +328,25 @@ def word_for(model: Model, record: TensorRecord, path: Iterable[TensorRecord] = 
     if len(place.targets) == 1:
         return place.targets[0]
     return place.source if len(place.source) <= 60 else record.made.what
+
+
+def bound_at(record: TensorRecord, near: Place | None) -> Place | None:
+    """Return the line that gave a tensor its name, where torch did not see it being made.
+
+    Parameters
+    ----------
+    near : Place
+        Of the same cell.
+    """
+    bound = [name for name in record.names if name.line is not None and not name.scope]
+    if not bound or near is None or bound[0].label != near.label:
+        return None
+    line = bound[0].line or 1
+    lines = lines_of(source_at(near).text)
+    text = lines[line - 1] if line <= len(lines) else ""
+    return Place(
+        near.filename, near.label, "<module>", line, line, source=bound[0].source, text=text
+    )
 
 
 def named(records: Iterable[TensorRecord]) -> str:

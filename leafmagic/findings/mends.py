@@ -7,7 +7,8 @@ import ast
 from leafmagic.cell import Place
 from leafmagic.findings.ends import Cut
 from leafmagic.findings.fixes import keyword
-from leafmagic.findings.flows import Switch
+from leafmagic.findings.flows import Switch, switched_off
+from leafmagic.findings.reaching import texts_at
 from leafmagic.records import best_name
 
 _SOFT = {
@@ -262,3 +263,9 @@ def _parsed_statement(text: str) -> ast.stmt | None:
 def is_reentrant(place: Place) -> bool:
     """Tell whether an op ran inside ``checkpoint(..., use_reentrant=True)``."""
     return "checkpoint(" in place.source and keyword(place, "use_reentrant") == "True"
+
+
+def is_without_grad(place: Place) -> bool:
+    """Tell whether the text around a line switches grad mode off."""
+    switch = switched_off(texts_at(place), place)
+    return switch is not None and switch.around

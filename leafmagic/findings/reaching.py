@@ -11,7 +11,7 @@ from typing import Any
 from leafmagic.cell import Place
 from leafmagic.events import Accessed, BackwardReturned, OpCalled, Stepped
 from leafmagic.findings.source import Source, source_at
-from leafmagic.looks import Held, Wired
+from leafmagic.looks import Held, ModuleSeen, Wired
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import Pass, TensorRecord
@@ -72,6 +72,8 @@ class Reaching:
         self.sinks: list[tuple[int, str, int]] = []
         self.steps: dict[int, Steps] = {}
         self.held: dict[int, Held] = {}
+        self.everything: tuple[Held, ...] = ()
+        self.modules: tuple[ModuleSeen, ...] = ()
         self.read: set[int] = set()
         """Indices of leaves whose gradient was read, and was there."""
         self.copies: set[int] = set()
@@ -150,6 +152,7 @@ class Reaching:
         for known in newest_passes(model):
             self._walk(known, model)
         self.held = {one.tid: one for one in event.held if one.tid >= 0}
+        self.everything, self.modules = event.held, event.modules
 
     def is_reached(self, record: TensorRecord) -> bool:
         """Tell whether some pass gave a leaf a gradient."""

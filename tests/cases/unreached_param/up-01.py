@@ -11,3 +11,10 @@ import torch
 a, b, c = (torch.ones(1, requires_grad=True) for _ in range(3))
 loss = (a * c).sum()  #! cause
 torch.autograd.grad(loss, [a, b, c])  #! symptom
+# === fixed
+import torch
+a, b, c = (torch.ones(1, requires_grad=True) for _ in range(3))
+loss = (a * c).sum()
+found = torch.autograd.grad(loss, [a, b, c], allow_unused=True)
+# === check
+assert [g is None for g in found] == [False, True, False]

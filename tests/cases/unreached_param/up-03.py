@@ -13,3 +13,13 @@ class Net(torch.nn.Module):
     def forward(self, x): return self.a(x)
 n = Net(); n(torch.ones(1, 2)).sum().backward()
 print([k for k, p in n.named_parameters() if p.grad is None])  #! symptom
+# === fixed
+import torch
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__(); self.a = torch.nn.Linear(2, 2); self.b = torch.nn.Linear(2, 2)
+    def forward(self, x): return self.b(self.a(x))
+n = Net(); n(torch.ones(1, 2)).sum().backward()
+print([k for k, p in n.named_parameters() if p.grad is None])
+# === check
+assert all(p.grad is not None for p in n.parameters())

@@ -14,3 +14,12 @@ block = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
 batch = torch.rand(2, 3)  #! cause
 out = checkpoint(block, batch, use_reentrant=True)
 print(out.requires_grad, block(batch).requires_grad)  #! symptom
+# === fixed
+import torch
+from torch.utils.checkpoint import checkpoint
+block = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+batch = torch.rand(2, 3)
+out = checkpoint(block, batch, use_reentrant=False)
+print(out.requires_grad, block(batch).requires_grad)
+# === check
+assert out.requires_grad
