@@ -234,7 +234,7 @@ class ModuleSeen(NamedTuple):
     name : str
         Of the class.
     line : int
-        Where ``forward`` begins in the file.
+        Where its ``forward``, or else its ``__init__``, begins in the file.
     """
 
     path: str

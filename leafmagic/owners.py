@@ -17,6 +17,7 @@ from leafmagic.sites import Sites
 
 _MOST_ITEMS = 64
 _MOST_HELD = 5_000
+_METHODS = ("forward", "__init__")
 
 
 def is_users_name(name: str) -> bool:
@@ -228,7 +229,8 @@ def _homes(
     for root, module, _ in roots:
         for prefix, part in module.named_modules():
             kind = type(part)
-            code = getattr(vars(kind).get("forward"), "__code__", None)
+            mine = [getattr(vars(kind).get(name), "__code__", None) for name in _METHODS]
+            code = next((one for one in mine if one is not None), None)
             if code is not None and is_user_file(code.co_filename):
                 path = f"{root}.{prefix}" if prefix else root
                 filename = str(code.co_filename)

@@ -24,9 +24,11 @@ from leafmagic.findings import (
     reads,
     rebound,
     stale,
+    unowned,
     unreached,
     values,
     views,
+    wiring,
     writes,
 )
 from leafmagic.findings.base import RULES, Finding, Findings, Rule
@@ -60,8 +62,10 @@ __all__ = [
     "reads",
     "rebound",
     "stale",
+    "unowned",
     "unreached",
     "values",
     "views",
+    "wiring",
     "writes",
 ]

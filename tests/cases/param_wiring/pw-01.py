@@ -13,3 +13,13 @@ class Scaler(torch.nn.Module):
         self.gain = torch.nn.Parameter(torch.ones(3)).to(torch.float64)  #! cause
 s = Scaler()
 print(len(list(s.parameters())), s.gain.requires_grad)  #! symptom
+# === fixed
+import torch
+class Scaler(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain = torch.nn.Parameter(torch.ones(3).to(torch.float64))
+s = Scaler()
+print(len(list(s.parameters())), s.gain.requires_grad)
+# === check
+assert [p is s.gain for p in s.parameters()] == [True]

@@ -15,3 +15,14 @@ class Mem(torch.nn.Module):
 m = Mem(); opt = torch.optim.SGD(m.parameters(), lr=1.)
 (m.proj(torch.ones(1, 2)) @ m.keys.t()).sum().backward(); opt.step()
 print(m.keys.abs().sum().item(), m.keys.grad is not None)  #! symptom
+# === fixed
+import torch
+class Mem(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.keys = torch.nn.Parameter(torch.zeros(3, 2))
+        self.proj = torch.nn.Linear(2, 2)
+m = Mem(); opt = torch.optim.SGD(m.parameters(), lr=1.)
+(m.proj(torch.ones(1, 2)) @ m.keys.t()).sum().backward(); opt.step()
+# === check
+assert m.keys.abs().sum().item() > 0

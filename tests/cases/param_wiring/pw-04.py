@@ -15,3 +15,14 @@ class M(torch.nn.Module):
         self.w = torch.softmax(self.w, 0)  #! cause symptom
         return x * self.w
 M()(torch.ones(3))
+# === fixed
+import torch
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__(); self.w = torch.nn.Parameter(torch.ones(3))
+    def forward(self, x):
+        w = torch.softmax(self.w, 0)
+        return x * w
+out = M()(torch.ones(3))
+# === check
+assert torch.allclose(out.sum(), torch.tensor(1.0))

@@ -17,3 +17,15 @@ class M(torch.nn.Module):
 m = M(); opt = torch.optim.SGD(m.parameters(), lr=0.1)
 m(torch.ones(1, 2)).sum().backward(); opt.step()  #! symptom
 print(m.raw, [p is m.lin.weight for p in opt.param_groups[0]["params"]])
+# === fixed
+import torch
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__(); self.lin = torch.nn.Linear(2, 1, bias=False); self.raw = torch.ones(1, 2)
+        self.lin.weight = torch.nn.Parameter(self.raw)
+    def forward(self, x):
+        return self.lin(x)
+m = M(); opt = torch.optim.SGD(m.parameters(), lr=0.1)
+m(torch.ones(1, 2)).sum().backward(); opt.step()
+# === check
+assert opt.param_groups[0]["params"][0] is m.lin.weight and m.lin.weight.ne(1).all()
