@@ -179,13 +179,18 @@ class Stepped(NamedTuple):
     nodes: tuple[NodeSeen, ...]
 
 
+UNKNOWN = -1
+"""Stands for what owns gradients that were cleared."""
+
+
 class Cleared(NamedTuple):
     """Gradients were cleared by ``zero_grad``.
 
     Attributes
     ----------
     owner : int
-        Tells apart the optimizers and modules that are alive at one time.
+        Tells apart the optimizers and modules that are alive at one time; `UNKNOWN` where a
+        library does it in its own way, so that it is not known what it clears.
     tids : tuple of int
         All of the owner's parameters.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from leafmagic.accounts import Account, PassNote, Shares, Usage
 from leafmagic.cell import Place
-from leafmagic.events import Accessed, Cleared, PassRepeated, Stepped
+from leafmagic.events import UNKNOWN, Accessed, Cleared, PassRepeated, Stepped
 from leafmagic.folding import Slots
 from leafmagic.reach import reach
 from leafmagic.records import Moment, Pass, TensorRecord
@@ -201,6 +201,9 @@ class Gradients:
 
     def cleared(self, event: Cleared) -> None:
         """Take in a call of ``zero_grad``."""
+        if event.owner == UNKNOWN:
+            self._lose_sight()
+            return
         accounts = self.shares.of(event.tids)
         for account in accounts:
             account.owned = True

@@ -209,9 +209,7 @@ class Recorder(TorchFunctionMode):
 
     def _clearing(self, frame: FrameType) -> None:
         """Note the first gradient that a call of ``zero_grad`` clears; it stands for all."""
-        if frame.f_code.co_name == "zero_grad" and self._clears != id(frame):
-            self._clears = id(frame)
-            self._safely(self.updates.cleared, frame)
+        self._clears = self.updates.clearing(frame, self._clears)
 
     def _classify(self, func: Any) -> Kind:
         """Return what to do about a function, its name, and what tells whether it writes."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.optim import optimizer as optimizers
 
-from leafmagic.events import Cleared, Stepped
+from leafmagic.events import UNKNOWN, Cleared, Stepped
 from leafmagic.ledger import Ledger
 from leafmagic.log import EventLog
 
@@ -140,6 +140,32 @@ class UpdateRecorder:
         number, name = id(optimizer), type(optimizer).__name__
         seen = self.ledger.take()
         log.note(Stepped(log.next_ordinal(), site, number, name, moved, versions, idle, *seen))
+
+    def clearing(self, frame: FrameType, last: int) -> int:
+        """Record the call in which a library writes to a gradient, unless it is the last one.
+
+        Parameters
+        ----------
+        frame : FrameType
+            Where the writing is done.
+        last : int
+            What this returned last time; 0 if other things happened since.
+        """
+        code = frame.f_code
+        if code.co_name != "zero_grad":
+            if "/torch/optim/" not in code.co_filename.replace("\\", "/"):
+                log = self.log
+                log.note(Cleared(log.next_ordinal(), 0, UNKNOWN, (), (), ()))
+            return 0
+        # The frame of the next call may have the same id, and no op need lie in between.
+        call = id(frame) ^ id(frame.f_locals.get("self"))
+        if call != last:
+            try:
+                with torch._C.DisableTorchFunction():
+                    self.cleared(frame)
+            except Exception as error:
+                self._failed(error)
+        return call
 
     def cleared(self, frame: FrameType) -> None:
         """Record a call of ``zero_grad``, of an optimizer or a module.

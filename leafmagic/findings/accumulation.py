@@ -32,12 +32,29 @@ def optimizer_of(place: Place | None) -> str:
     return place.owner if place.owner.replace(".", "").replace("_", "").isalnum() else ""
 
 
-def step_text(place: Place | None) -> str:
-    """Return the source of a step, with its line."""
+def step_text(place: Place | None, near: Place | None = None) -> str:
+    """Return the source of a step, with its line, and its cell where that is another."""
     if place is None:
         return "a step"
     text = place.source if place.kind == "Call" else place.statement
-    return f"`{text}` (line {place.line})" if len(text) < 40 else f"line {place.line}"
+    where = f"line {place.line}"
+    if near is not None and near.label != place.label:
+        where = f"{place.label}, {where}"
+    return f"`{text}` ({where})" if len(text) < 40 else where
+
+
+def beside(one: Place | None, other: Place | None) -> bool:
+    """Tell whether what can be written at one place can be written at another as well."""
+    return (
+        one is not None
+        and other is not None
+        and (one.filename, one.function) == (other.filename, other.function)
+        and _indent(one.text) == _indent(other.text)
+    )
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 @register
@@ -102,24 +119,27 @@ class NeverCleared(Rule):
         passed, step = model.place(site), model.place(event.site)
         name, others = named(model, tids)
         word, optimizer = name or "the parameters", optimizer_of(step)
-        more = f" (and of {others} more)" if name and others else ""
+        more = f" (and {others} more)" if name and others else ""
         line = "backward" if passed is None else f"line {passed.line}"
         edits: Any = ()
         if optimizer and passed is not None:
             fix = f"{optimizer}.zero_grad()  # before line {passed.line}"
-            same = step is not None and step.function == passed.function
-            edits = fixes.insert_before(passed, f"{optimizer}.zero_grad()") if same else ()
+            if beside(step, passed):
+                edits = fixes.insert_before(passed, f"{optimizer}.zero_grad()")
         elif isinstance(event, Stepped):
             fix = f"call zero_grad() before {line}"
         else:
             here = step.operands[0] if step is not None and step.operands else name
             here = here.removesuffix(".data") if here.replace(".", "").isidentifier() else name
             fix = f"{here}.grad = None  # after the update" if here else "clear .grad after it"
+        used = step_text(step, passed)
+        if account.kept is not None:
+            used = "a step"
         earlier = "" if account.kept is None else " when this cell or another ran before"
         grad = f"`{word}.grad`" if name else "The gradient"
         return self.finding(
-            f"{grad}{more} is never cleared: backward adds to what {step_text(step)} has used "
-            f"already{earlier}.",
+            f"{grad}{more} is never cleared: backward adds to what {used} has used already"
+            f"{earlier}.",
             fix=fix,
             variable=name,
             cause=passed,
@@ -175,17 +195,17 @@ class ClearedBeforeStep(Rule):
             return
         optimizer = optimizer_of(step)
         name, _ = named(model, account.tids)
-        where = "" if clear.label == step.label else f" of {clear.label}"
+        where = "" if clear.label == passed.label else f" of {passed.label}"
         moved = "" if not name else f" `{name}` does not move."
-        if clear.function == passed.function and clear.filename == passed.filename:
-            text = clear.statement if clear.kind != "Call" else clear.source
+        if clear.kind == "Call" and beside(clear, passed):
+            text = clear.source
             fix = f"{text}  # before line {passed.line}, not after it"
             edits = fixes.together(fixes.insert_before(passed, text), fixes.remove_statement(clear))
         else:
             fix, edits = f"clear before line {passed.line}, not after it", ()
         yield self.finding(
-            f"{step_text(step)} sees no gradient: this line erased what the backward of line "
-            f"{passed.line}{where} computed.{moved}",
+            f"{step_text(step, clear)} sees no gradient: this line erased what the backward of "
+            f"line {passed.line}{where} computed.{moved}",
             fix=fix,
             variable=optimizer or name,
             cause=clear,
@@ -268,7 +288,7 @@ class ClearedUnused(Rule):
         text = f"{optimizer}.zero_grad()" if optimizer else "zero_grad()"
         return self.finding(
             f"Of {total} backward passes (line {passed.line}) only {usage.stepped} reached "
-            f"{step_text(step)}: this line erased the gradient of `{name or 'the leaves'}` "
+            f"{step_text(step, clear)}: this line erased the gradient of `{name or 'the leaves'}` "
             "before each of the others could be used.",
             fix=f"{text}  # right after the step, and not here",
             variable=name,
@@ -276,7 +296,7 @@ class ClearedUnused(Rule):
             symptom=None if step is None else step.line,
             edits=(
                 fixes.together(fixes.insert_after(step, text), fixes.remove_statement(clear))
-                if step is not None and optimizer
+                if step is not None and optimizer and step.label == clear.label
                 else ()
             ),
         )
@@ -291,7 +311,7 @@ class ClearedUnused(Rule):
         text = f"{optimizer}.step()" if optimizer else "step()"
         return self.finding(
             f"This line erased a gradient of `{name or 'the leaves'}` that waited for a step: of "
-            f"{passes} (line {passed.line}), where {step_text(step)} uses {usage.most}.",
+            f"{passes} (line {passed.line}), where {step_text(step, clear)} uses {usage.most}.",
             fix=f"{text}  # once more where the inner loop ends, if passes are left over",
             variable=name,
             cause=clear,

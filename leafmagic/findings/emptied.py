@@ -70,14 +70,13 @@ class GradIsNone(Rule):
             return
         cleared = _cleared_at(model, record, place)
         if cleared is not None:
-            yield self._told(model, record, place, read, cleared)
+            yield self._told(record, place, read, cleared)
 
-    def _told(
-        self, model: Model, record: TensorRecord, place: Place, read: Place, cleared: Place
-    ) -> Finding:
+    def _told(self, record: TensorRecord, place: Place, read: Place, cleared: Place) -> Finding:
         grad = f"{read.owner}.grad"
-        same = (cleared.filename, cleared.function) == (place.filename, place.function)
-        where = f"line {cleared.line}" if same else f"{cleared.label}, line {cleared.line}"
+        where = f"line {cleared.line}"
+        if cleared.label != place.label:
+            where = f"{cleared.label}, {where}"
         adds = place.kind == "AugAssign" and place.targets == (grad,) and "+=" in place.source
         edits: Any = ()
         if adds:
@@ -86,16 +85,17 @@ class GradIsNone(Rule):
             value = value if simple else f"({value})"
             fix = f"{grad} = {value} if {grad} is None else {grad} + {value}"
             edits = fixes.replace_statement(place, fix)
-        elif cleared.attribute == "zero_grad" and cleared.source.endswith(".zero_grad()"):
+        elif cleared.source.endswith(".zero_grad()"):
             zeros = f"{cleared.source[:-1]}set_to_none=False)"
             fix = f"read `{grad}` before {where}; or, for zeros instead of None: {zeros}"
         else:
             fix = f"read `{grad}` before {where}"
-        by = cleared.source if 0 < len(cleared.source) < 40 else "zero_grad()"
-        by = f"`{by}`" if cleared.attribute == "zero_grad" else "this line"
-        yet = "" if model.gradients.of(record.tid) else ", and no backward has filled it since"
+        by = cleared.source if len(cleared.source) < 40 else "zero_grad()"
+        what = f"`{by}` ({where}) sets gradients to None, not to zeros"
+        if "zero_grad" not in by:
+            what = f"{where} set it to None, and no backward has filled it since"
         return self.finding(
-            f"`{grad}` is None: {by} sets gradients to None, not to zeros{yet}.",
+            f"`{grad}` is None: {what}.",
             fix=fix,
             variable=read.owner,
             cause=cleared,
@@ -134,19 +134,9 @@ def _cleared_at(model: Model, record: TensorRecord, place: Place) -> Place | Non
     label, line, text = ("", None, "") if kept is None else kept.cleared or ("", None, "")
     if line is not None:
         call = text if text.endswith(".zero_grad()") else ""
-        name = "zero_grad" if "zero_grad" in text else ""
-        return Place(
-            "",
-            label,
-            "<module>",
-            line,
-            line,
-            source=call,
-            statement=text,
-            text=text,
-            attribute=name,
-        )
-    if any(one.finished and not one.failed for one in model.passes):
+        return Place("", label, "<module>", line, line, source=call, statement=text, text=text)
+    if place.owner.endswith(".grad") or any(one.finished for one in model.passes):
+        # `LeafRebound` says of ``p.grad.zero_()`` that no backward has run yet.
         return None
     # Where nothing is there to be cleared, torch's zero_grad does nothing that is seen.
     return call_before(place, "zero_grad")

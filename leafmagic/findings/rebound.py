@@ -280,7 +280,8 @@ class LeafRebound(Rule):
         if record is None:
             return
         if record.is_leaf and record.requires_grad:
-            if not any(p.finished and not p.failed for p in model.passes):
+            known = record.cleared or model.session.gradients.get(record.tid)
+            if known is None and not any(p.finished and not p.failed for p in model.passes):
                 yield self.finding(
                     f"`{variable}.grad` is None until the first backward, and this line runs "
                     "before it.",

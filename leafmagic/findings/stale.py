@@ -13,6 +13,7 @@ from leafmagic.findings.accumulation import named
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.looks import Finished
 from leafmagic.model import Model
+from leafmagic.records import TensorRecord
 from leafmagic.session import Snapshot
 from leafmagic.snapshots import changed_since, snapshot_of
 
@@ -78,7 +79,7 @@ class RerunAddsUp(Rule):
         tids = {tid for account in accounts for tid in account.tids}
         name, others = named(model, tids)
         record = model.tensors.get(min(tids))
-        more = f" (and those of {others} more)" if others and name else ""
+        more = f" (and {others} more)" if others and name else ""
         if record is not None and record.registered and "." in name:
             fix = f"{name.partition('.')[0]}.zero_grad()"
         else:
@@ -143,29 +144,40 @@ class SnapshotShares(Rule):
         tid = event.inputs[1]
         record = model.tensors.get(tid)
         shot = None if record is None else snapshot_of(model, record)
-        if shot is None:
-            shot = model.session.snapshots.get(tid)
-            since = 0
+        since, before = 0, ""
+        if shot is not None and record is not None:
+            since = record.made.ordinal
         else:
-            since = record.made.ordinal if record is not None else 0
+            shot = model.session.snapshots.get(tid)
+            before = "" if shot is None else shot.changed
         if shot is None or shot.of != target:
             return
-        changed = changed_since(model, target, since, but=event.ordinal) or shot.changed
+        changed = changed_since(model, target, since, but=event.ordinal) or before
         key = (shot.label, shot.line, event.site)
         if changed and key not in self._said:
             self._said.add(key)
-            yield self._told(model, event, shot, changed)
+            yield self._told(model, event, shot, changed, record)
 
-    def _told(self, model: Model, event: Any, shot: Snapshot, changed: str) -> Finding:
+    def _told(
+        self, model: Model, event: Any, shot: Snapshot, changed: str, record: TensorRecord | None
+    ) -> Finding:
         load = model.place(event.site)
-        here = f"line {load.line}" if load is not None else "to load it"
-        cause = Place("", shot.label, "<module>", shot.line, shot.line, text=shot.source)
+        here = f"Loading it in line {load.line}" if load is not None else "To load it"
+        copied = f"{{k: v.clone() for k, v in {shot.call}.items()}}"
+        cause: Place | None = None
+        edits: Any = ()
+        if shot.run == model.run and record is not None:
+            cause = model.place(record.made.site)
+            edits = () if cause is None else fixes.replace_expression(cause, copied)
+        if cause is None:
+            cause = Place("", shot.label, "<module>", shot.line, shot.line, text=shot.source)
         return self.finding(
             f"`{shot.name}` is no copy: state_dict() shares memory with the parameters, which "
             f"{changed} has changed. {here} restores nothing.",
-            fix=f"{shot.name} = {{k: v.clone() for k, v in {shot.call}.items()}}",
+            fix=f"{shot.name} = {copied}",
             variable=shot.name,
             cause=cause,
             symptom=None if load is None else load.line,
             record=model.tensors.get(shot.of),
+            edits=edits,
         )

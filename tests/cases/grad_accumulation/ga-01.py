@@ -14,3 +14,17 @@ for _ in range(3):
     (w * 2).sum().backward()  #! cause
     opt.step()
     print(w.grad.item())  #! symptom
+
+# === fixed
+import torch
+w = torch.nn.Parameter(torch.ones(1))
+opt = torch.optim.SGD([w], lr=0.0)
+seen = []
+for _ in range(3):
+    opt.zero_grad()
+    (w * 2).sum().backward()
+    opt.step()
+    seen.append(w.grad.item())
+
+# === check
+assert seen == [2.0, 2.0, 2.0]

@@ -15,3 +15,14 @@ for i in range(4):
     (w * (i + 1)).sum().backward()
     if i % 4 == 3: opt.step()  #! symptom
 print(w.item())
+
+# === fixed
+import torch
+w = torch.nn.Parameter(torch.zeros(1))
+opt = torch.optim.SGD([w], lr=1.)
+for i in range(4):
+    (w * (i + 1)).sum().backward()
+    if i % 4 == 3: opt.step(); opt.zero_grad()
+
+# === check
+assert w.item() == -10

@@ -16,3 +16,15 @@ for epoch in range(2):
         (w * 1).sum().backward()
         if i % 2 == 1: opt.step(); opt.zero_grad()
 print(w.item())  #! symptom
+
+# === fixed
+import torch
+w = torch.nn.Parameter(torch.zeros(1))
+opt = torch.optim.SGD([w], lr=1.)
+for epoch in range(2):
+    for i in range(3):
+        (w * 1).sum().backward()
+        if i % 2 == 1 or i == 2: opt.step(); opt.zero_grad()
+
+# === check
+assert w.item() == -6

@@ -14,3 +14,15 @@ loss = (b * 3).sum()
 loss.backward()  #! cause
 print(b.grad)  #! symptom
 # %% rerun 2
+
+# === fixed
+import torch
+b = torch.ones(1, requires_grad=True)
+# %%
+b.grad = None
+loss = (b * 3).sum()
+loss.backward()
+# %% rerun 2
+
+# === check
+assert b.grad.item() == 3

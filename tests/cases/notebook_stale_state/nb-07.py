@@ -17,3 +17,17 @@ net(torch.ones(1, 1)).sum().backward()
 opt.step()
 net.load_state_dict(start)
 print(first == net.weight.item())  #! symptom
+
+# === fixed
+import torch
+net = torch.nn.Linear(1, 1, bias=False)
+opt = torch.optim.SGD(net.parameters(), lr=1.)
+start = {k: v.clone() for k, v in net.state_dict().items()}
+first = start["weight"].item()
+# %%
+net(torch.ones(1, 1)).sum().backward()
+opt.step()
+net.load_state_dict(start)
+
+# === check
+assert first == net.weight.item()
