@@ -10,6 +10,7 @@ from torch import Tensor
 
 from leafmagic.callers import Caller
 from leafmagic.events import Accessed
+from leafmagic.fingerprints import MemoryWatch
 from leafmagic.functions import READ, WRITE
 from leafmagic.hooked import alike_hooks
 from leafmagic.ledger import Ledger
@@ -34,6 +35,7 @@ class AccessRecorder:
         self.ledger = ledger
         self.log = log
         self.sites = sites
+        self.memory: MemoryWatch | None = None
 
     def look(self, tensor: Tensor, kind: int, name: str, site: int) -> tuple[Flags, bool]:
         """Return a tensor's flags, and whether the user's expression spells the access."""
@@ -68,6 +70,10 @@ class AccessRecorder:
             value = self.ledger.tensor(value)
         elif not isinstance(value, bool):
             value = -1
+        if self.memory is not None and name == "data" and isinstance(value, int):
+            self.memory.lend(value, self.ledger.tensor(args[0]))
+        elif self.memory is not None and name == "set_data":
+            self.memory.replaced(args[0], site)
         flags, mine = seen
         event = Accessed(
             self.log.next_ordinal(),

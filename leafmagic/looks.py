@@ -316,6 +316,38 @@ class GradientBroke(NamedTuple):
     leaves: tuple[int, ...]
 
 
+class MemoryChanged(NamedTuple):
+    """What a node of a pass saved was written over in a way that torch does not count.
+
+    Attributes
+    ----------
+    site : int
+        Of the pass.
+    how : str
+        ``data``: through ``.data``; ``set_data``: by an assignment to it; ``numpy``,
+        ``from_numpy``: by NumPy, which was given the memory, or gave it.
+    wrote : int
+        Site of the write; for ``numpy`` of the call that gave the memory away.
+    tid : int
+        The tensor whose memory it is.
+    first, last : int
+        For NumPy the write was noticed before line `last` ran and not yet before `first`.
+    nid, name, slot
+        The node, what torch calls it, and what it saved.
+    """
+
+    ordinal: int
+    site: int
+    how: str
+    wrote: int
+    tid: int
+    first: int
+    last: int
+    nid: int
+    name: str
+    slot: str
+
+
 class Finished(NamedTuple):
     """The traced code came to its end."""
 
@@ -343,6 +375,7 @@ Event = (
     | ModuleHooked
     | GradientSeen
     | GradientBroke
+    | MemoryChanged
     | Finished
     | Wired
 )

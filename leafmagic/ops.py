@@ -13,6 +13,7 @@ from torch import Tensor
 from leafmagic import functions
 from leafmagic.autograd import flatten, grad_fn_of, is_leaf, version_of
 from leafmagic.events import OpCalled, WriteAttempted, Written
+from leafmagic.fingerprints import MemoryWatch
 from leafmagic.ledger import REFS, Ledger, mark_of
 from leafmagic.log import EventLog, Repeat
 
@@ -93,6 +94,7 @@ class OpRecorder:
         self.full = False
         self.on_output: Output | None = None
         self.on_parameters: Parameters | None = None
+        self.memory: MemoryWatch | None = None
         self.on_overwritten: Callable[[FrameType | None, int, Tensor], None] | None = None
         self._overwritten: set[tuple[int, str, int]] = set()
         self._turns: list[dict[str, Turns]] = []
@@ -121,6 +123,8 @@ class OpRecorder:
         elif functions.writes_in_place(op):
             flatten(args[:1] or tuple(kwargs.values())[:1], targets)
         wrote = tuple([self.ledger.tensor(t) for t in targets])
+        if wrote and self.memory is not None:
+            self.memory.wrote(targets, site, args[1] if op == "setitem" else None)
         if wrote and torch.is_grad_enabled():
             ordinal = self.log.next_ordinal()
             seen = self.ledger.take()
@@ -225,6 +229,8 @@ class OpRecorder:
         )  # fmt: skip
         self.log.emit(_tuple(OpCalled, fields))
         self._place_parameters(tids, inputs)
+        if self.memory is not None:
+            self.memory.meet(tids, inputs)
         if self.on_output is not None:
             self.on_output(site, direct, inputs, made)
         if wrote and not direct and made and outputs[0] in wrote:
@@ -296,6 +302,8 @@ class OpRecorder:
         tid = self.ledger.tensor(tensor)
         seen = self.ledger.take()
         ordinal, op = self.log.next_ordinal(), functions.plain_name(name)
+        if self.memory is not None and name in ("numpy", "__array__"):
+            self.memory.hand_over(tensor, site)
         self.log.emit(OpCalled(ordinal, site, op, direct, (tid,), (), *seen, True, ()))
 
 

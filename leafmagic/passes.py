@@ -10,9 +10,10 @@ from torch import Tensor
 from leafmagic.autograd import flatten, grad_fn_of
 from leafmagic.counting import is_calm
 from leafmagic.events import BackwardCalled, BackwardReturned, PassRepeated
+from leafmagic.fingerprints import MemoryWatch
 from leafmagic.ledger import REFS, Ledger
 from leafmagic.log import EventLog
-from leafmagic.looks import GradientBroke
+from leafmagic.looks import GradientBroke, MemoryChanged
 from leafmagic.nodewatch import NodeWatch
 
 _LOOKS = 2
@@ -45,6 +46,8 @@ class PassRecorder:
         self.watching = True
         self._looks: dict[int, int] = {}
         self._watch: NodeWatch | None = None
+        self.memory = MemoryWatch()
+        self._checks: dict[int, int] = {}
 
     def begin(self, site: int, name: str, args: Any, kwargs: Any) -> list[Tensor]:
         """Record that a pass is about to run; return its roots."""
@@ -75,10 +78,22 @@ class PassRecorder:
         again = self._places(called, roots)
         if not again:
             self.log.emit(called)
+        self._check(site, roots)
         if self.watching and not self._open:
             self._look(site, roots, inputs)
         self._open.append((called, again))
         return roots
+
+    def _check(self, site: int, roots: list[Tensor]) -> None:
+        """Compare what the nodes saved with what was written since, in the first passes."""
+        checks = self._checks.get(site, 0)
+        if checks >= _MOST_LOOKS or any(map(self.ledger.is_deep, roots)):
+            return
+        self._checks[site] = checks + 1
+        for how, wrote, tid, first, last, node, slot in self.memory.overwritten(roots):
+            nid, name = self.ledger.number_of(node), node.name()
+            event = self.log.next_ordinal(), site, how, wrote, tid, first, last, nid, name, slot
+            self.log.emit(MemoryChanged(*event))
 
     def _look(self, site: int, roots: list[Tensor], inputs: list[Tensor]) -> None:
         """Watch the pass, if it is one of the first from its place, or its root is no number."""

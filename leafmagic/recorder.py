@@ -82,6 +82,7 @@ class Recorder(TorchFunctionMode):
         self.ops = OpRecorder(self.ledger, self.log)
         self.passes = PassRecorder(self.ledger, self.log)
         self.accesses = AccessRecorder(self.ledger, self.log, sites)
+        self.memory = self.ops.memory = self.accesses.memory = self.passes.memory
         self.updates = UpdateRecorder(
             self.ledger, self.log, self._arrive, self._give_up, self._pause, self._resume
         )

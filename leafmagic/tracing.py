@@ -230,6 +230,8 @@ class Tracer(Trace):
 
     def _arrive(self, frame: FrameType, statement: int) -> None:
         self._watch.arrive(frame, statement)
+        if self._recorder.memory.aliases:
+            self._recorder.memory.compare(frame.f_lineno)
         if len(self._log) >= _FULL:
             self.drain()
 

@@ -197,6 +197,10 @@ try:
 except TypeError:
     pass
 k = w * 2
+z = torch.zeros(2, requires_grad=True)
+s = z.sqrt()
+s.data.mul_(2)
+s.sum().backward()
 act = torch.nn.ReLU(inplace=True)
 act.register_forward_hook(lambda module, given, out: given[0].sum())
 act(torch.ones(2))

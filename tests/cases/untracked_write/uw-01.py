@@ -13,3 +13,13 @@ y = x.exp()
 y.data.mul_(100)  #! cause
 y.sum().backward()
 print(x.grad)  #! symptom
+
+# === fixed
+import torch
+x = torch.tensor([0.5, -0.5], requires_grad=True)
+y = x.exp()
+scaled = y.detach().clone()
+scaled.mul_(100)
+y.sum().backward()
+# === check
+assert torch.allclose(x.grad, x.detach().exp())

@@ -14,3 +14,13 @@ arr = out.detach().numpy()
 arr[:] = 0  #! cause
 out.sum().backward()
 print(a.grad)  #! symptom
+
+# === fixed
+import torch
+a = torch.tensor([1., 2.], requires_grad=True)
+out = a.sigmoid()
+arr = out.detach().numpy().copy()
+arr[:] = 0
+out.sum().backward()
+# === check
+assert a.grad.gt(0).all()

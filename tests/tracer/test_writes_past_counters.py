@@ -1,0 +1,112 @@
+"""Writes that torch does not count: what is remembered of memory, and that it costs little."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+import torch
+from tracing_kit import check_well, run_plain, run_traced
+
+from leafmagic import fingerprints
+from leafmagic.fingerprints import MemoryWatch
+
+
+def test_memory_that_is_remembered_is_not_kept() -> None:
+    watch = MemoryWatch()
+    tensor = torch.ones(1000)
+    watch.hand_over(tensor, 1)
+    (alias,) = watch.aliases
+    storage = weakref.ref(tensor.untyped_storage())
+    del tensor
+    gc.collect()
+    assert storage() is None
+    assert alias.span.storage.expired()
+    watch.compare(3)
+    assert not alias.changed
+
+
+def test_the_same_memory_is_remembered_once() -> None:
+    watch = MemoryWatch()
+    tensor = torch.ones(10)
+    for _ in range(3):
+        watch.hand_over(tensor, 1)
+    watch.hand_over(tensor[2:], 2)
+    assert len(watch.aliases) == 2
+
+
+def test_a_change_is_noticed_between_two_lines() -> None:
+    watch = MemoryWatch()
+    tensor = torch.ones(10)
+    watch.hand_over(tensor, 1)
+    watch.compare(4)
+    tensor.data[3] = 2
+    watch.compare(6)
+    changed, again = watch.aliases
+    assert changed.changed
+    assert (changed.write.first, changed.write.last) == (4, 6)
+    assert not again.changed
+
+
+def test_comparing_ends_when_the_budget_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fingerprints, "_BUDGET", 100)
+    watch = MemoryWatch()
+    tensor = torch.ones(10)
+    watch.hand_over(tensor, 1)
+    for line in range(5):
+        watch.compare(line)
+    tensor.data[3] = 2
+    watch.compare(9)
+    assert not any(alias.changed for alias in watch.aliases)
+
+
+def test_large_memory_is_left_alone() -> None:
+    watch = MemoryWatch()
+    watch.hand_over(torch.empty(2_000_000), 1)
+    assert watch.aliases == []
+
+
+def test_a_write_that_torch_counts_is_torchs_to_report() -> None:
+    text = """
+a = torch.ones(3, requires_grad=True)
+e = a.exp()
+arr = e.detach().numpy()
+e.detach().mul_(2)
+try:
+    e.sum().backward()
+except RuntimeError as error:
+    said = str(error)
+"""
+    ran = run_traced(text)
+    check_well(ran)
+    assert {finding.kind for finding in ran.trace.findings} == {"saved_tensor_mutated"}
+
+
+def test_another_part_of_the_memory_may_be_written() -> None:
+    text = """
+a = torch.ones(4, requires_grad=True)
+buffer = torch.zeros(8)
+x = buffer[:4]
+loss = (a * x).sum()
+buffer.data[4:] = 7
+loss.backward()
+"""
+    ran = run_traced(text)
+    check_well(ran)
+    assert ran.trace.findings == ()
+
+
+def test_the_gradients_are_torchs_own_wrong_ones() -> None:
+    text = """
+x = torch.tensor([0.5, -0.5], requires_grad=True)
+y = x.exp()
+arr = y.detach().numpy()
+arr *= 100
+y.sum().backward()
+"""
+    plain, traced = run_plain(text), run_traced(text)
+    check_well(traced)
+    assert torch.equal(plain.ns["x"].grad, traced.ns["x"].grad)
+    (found,) = traced.trace.findings
+    assert (found.variable, found.line, found.symptom_line) == ("arr", 5, 6)
