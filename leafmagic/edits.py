@@ -92,14 +92,19 @@ def mend(text: str, cell: str, groups: Sequence[Sequence[Edit]]) -> Mended:
         if elsewhere:
             refused[index] = f"to be edited in {elsewhere[0]}"
             continue
+        if group in groups[:index]:  # Of two variables, perhaps.
+            same = groups.index(group)
+            refused |= {index: refused[same]} if same in refused else {}
+            continue
         pieces = [_piece(text, edit) for edit in group]
-        new = [piece for piece in pieces if piece is not None and piece not in taken]
+        # What two add is added once; but what both indent is indented twice.
+        new = [p for p in pieces if p is not None and (p not in taken or not p[2].strip())]
         if None in pieces:
             refused[index] = "the line is not what ran"
         elif any(_overlap(one, other) for one in new for other in taken):
             refused[index] = "overlaps another fix"
         else:
-            taken += dict.fromkeys(new)
+            taken += new
     return Mended(_splice(text, taken), refused)
 
 

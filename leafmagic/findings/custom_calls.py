@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
+from leafmagic.findings import restructure
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.customs import (
     CustomFunction,
@@ -172,10 +173,16 @@ class FunctionCalledAsInstance(Rule):
         else:
             cause = _head(source, first)
             fix = f"@staticmethod  # above {_both(function)}, and {name}.apply{_arguments(place)}"
+        apply = f"{name}.apply{_arguments(place)}"
+        if not name:
+            fix = "call apply of the class, with forward and backward as static methods"
         yield self.finding(
-            f"`{name}` is called through an object: forward and backward have to be static, and "
-            f"are called through the class, as `{name}.apply`.",
+            f"{f'`{name}`' if name else 'a custom function'} is called through an object: forward "
+            f"and backward have to be static, and are called as `{name or 'TheClass'}.apply`.",
             fix=fix,
+            edits=()
+            if function is None or apply.endswith("(...)")
+            else restructure.called_by_class(function, place, apply),
             variable=name,
             cause=cause,
             symptom=place.line,
@@ -317,6 +324,7 @@ class GradInsideBackward(Rule):
                 f"grad mode is off in `{function.name}.backward`, so that `{name}` is computed "
                 "without a graph, and there is nothing to differentiate.",
                 fix=fix,
+                edits=restructure.with_graph(function, backward, call, value),
                 variable=name,
                 cause=source.place(value),
                 symptom=call.lineno,

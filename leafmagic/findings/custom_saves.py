@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from leafmagic.findings import restructure
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.customs import (
     CustomFunction,
@@ -95,10 +96,15 @@ class SavedIntermediate(Rule):
                 if index not in used or not values.varies(saved, saved.lineno):
                     continue
                 name = used[index]
+                fix = _computed_again(function, backward, values, saved, name)
+                line, _, there = fix.partition("  # in backward")
                 yield self.finding(
                     f"`{name}` was computed in forward, where grad mode is off: it is a constant "
                     "to the second derivative, whose part through it is missing.",
-                    fix=_computed_again(function, backward, values, saved, name),
+                    fix=fix,
+                    edits=restructure.computed_again(function, backward, name, line)
+                    if there
+                    else (),
                     variable=name,
                     cause=source.place(saved),
                     symptom=symptom,
@@ -247,6 +253,7 @@ class KeptOnContext(Rule):
             fix=f"{first}{ctx}.save_for_backward({saved})  # in backward: "
             f"{', '.join([*map(_plain, others), name])}{'' if others else ','} "
             f"= {ctx}.saved_tensors",
+            edits=restructure.saved_for_backward(function, values, node, name),
             variable=f"{ctx}.{name}",
             cause=place,
             symptom=max(lines, default=None),

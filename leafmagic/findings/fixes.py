@@ -24,6 +24,15 @@ def _parse(source: str) -> ast.expr | None:
         return None
 
 
+def words(place: Place) -> str:
+    """Return the whole source of an expression; empty where it is not known."""
+    if not place.source.endswith("…"):
+        return place.source
+    text = texts.text_at(place)
+    node = text.node(place)
+    return "" if node is None else text.words(node)
+
+
 def keyword(place: Place, name: str) -> str:
     """Return the source of a keyword argument; empty where there is none."""
     call = _parse(place.source)
@@ -50,31 +59,68 @@ def chained(source: str, call: str) -> str:
     return f"{source}.{call}" if whole else f"({source}).{call}"
 
 
+def flagged(source: str) -> str:
+    """Rewrite ``make(requires_grad=True).reshape(...)`` to set the flag at the end."""
+    bare = without_flag(source)
+    if bare != source:
+        return chained(bare, "requires_grad_()")
+    inner = _parameter(source)
+    if inner is not None:
+        call, given = inner
+        return f"{call.partition('(')[0]}({source.replace(call, given, 1)})"
+    return chained(source, "detach().requires_grad_()")
+
+
+def _parameter(source: str) -> tuple[str, str] | None:
+    """Return the call of ``Parameter`` in an expression, and what it is given."""
+    node = _parse(source)
+    for part in ast.walk(node) if node is not None else ():
+        if isinstance(part, ast.Call) and len(part.args) == 1 and not part.keywords:
+            name = ast.unparse(part.func).rpartition(".")[2]
+            call = ast.get_source_segment(source.strip(), part)
+            given = ast.get_source_segment(source.strip(), part.args[0])
+            if name == "Parameter" and call and given:
+                return call, given
+    return None
+
+
 def flag_last(place: Place, variable: str) -> str:
     """Rewrite ``x = make(requires_grad=True).reshape(...)`` to set the flag at the end."""
-    fixed = chained(without_flag(place.source), "requires_grad_()")
+    source = words(place)
+    name = place.targets[0] if len(place.targets) == 1 else variable
+    if not source:
+        return f"{name} = {name}.detach().requires_grad_()"
     if place.returned:
-        return f"return {fixed}"
-    return f"{place.targets[0] if len(place.targets) == 1 else variable} = {fixed}"
+        return f"return {flagged(source)}"
+    return f"{name} = {flagged(source)}"
+
+
+def detached(place: Place) -> str:
+    """Rewrite ``x.to(...)`` so that its result is a leaf; empty where it is not known."""
+    source = words(place)
+    owner = rf"(?<![\w.]){re.escape(place.owner)}(?!\w)"
+    if not source or not place.owner:
+        return ""
+    return chained(re.sub(owner, f"{place.owner}.detach()", source, count=1), "requires_grad_()")
 
 
 def detached_leaf(place: Place, variable: str) -> str:
     """Rewrite ``x = x.to(...)`` so that ``x`` is a leaf again."""
-    source = re.sub(
-        rf"\b{re.escape(place.owner)}\b", f"{place.owner}.detach()", place.source, count=1
-    )
-    return f"{variable} = {chained(source, 'requires_grad_()')}"
+    return f"{variable} = {detached(place) or f'{variable}.detach().requires_grad_()'}"
 
 
 def in_place_update(place: Place, variable: str, grad_enabled: bool) -> str:
     """Rewrite ``w = w - lr * w.grad`` as an update of the leaf itself."""
-    node = _parse(place.source)
+    source = words(place)
+    if not source:
+        return f"change `{variable}` in place, under torch.no_grad()"
+    node = _parse(source)
     guard = "with torch.no_grad(): " if grad_enabled else ""
     operators = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
     if isinstance(node, ast.BinOp) and ast.unparse(node.left) == variable:
         operator = operators.get(type(node.op))
         if operator:
-            rest = ast.get_source_segment(place.source, node.right) or ast.unparse(node.right)
+            rest = ast.get_source_segment(source.strip(), node.right) or ast.unparse(node.right)
             return f"{guard}{variable} {operator} {rest}"
     if (
         isinstance(node, ast.Call)
@@ -83,8 +129,8 @@ def in_place_update(place: Place, variable: str, grad_enabled: bool) -> str:
         and node.func.attr in ("add", "sub", "mul", "div")
     ):
         start = len(variable) + 1 + len(node.func.attr)
-        return f"{guard}{variable}.{node.func.attr}_{place.source[start:]}"
-    return f"{guard}{variable}.copy_({place.source})"
+        return f"{guard}{variable}.{node.func.attr}_{source.strip()[start:]}"
+    return f"{guard}{variable}.copy_({source})"
 
 
 def under_no_grad(place: Place) -> str:
@@ -97,7 +143,8 @@ def under_no_grad(place: Place) -> str:
         ast.parse(guarded)
     except SyntaxError:
         # The statement goes on below, or another begins on its line.
-        return f"with torch.no_grad(): {place.source}"
+        source = words(place)
+        return f"with torch.no_grad(): {source}" if source else "put it under torch.no_grad()"
     return guarded
 
 
@@ -113,10 +160,11 @@ def out_of_place(place: Place, variable: str) -> str:
         )
         if operator and ast.unparse(statement.target) == variable:
             value = ast.get_source_segment(place.statement, statement.value)
-            if isinstance(statement.value, ast.BinOp):
+            if not isinstance(statement.value, ast.Call | ast.Name | ast.Attribute | ast.Constant):
                 value = f"({value})"
             return f"{variable} = {variable} {operator} {value}"
-    call = _parse(place.source)
+    source = words(place)
+    call = _parse(source)
     if (
         isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
@@ -126,7 +174,7 @@ def out_of_place(place: Place, variable: str) -> str:
     ):
         name = call.func.attr
         start = len(variable) + 1 + len(name)
-        return f"{variable} = {variable}.{name[:-1]}{place.source[start:]}"
+        return f"{variable} = {variable}.{name[:-1]}{source[start:]}"
     return ""
 
 

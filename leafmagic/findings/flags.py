@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
 from leafmagic.events import Accessed
-from leafmagic.findings import fixes
+from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.leaves import made_at
-from leafmagic.looks import AttributeStored, Raised
+from leafmagic.findings.source import source_read
+from leafmagic.looks import AttributeStored, Raised, SourceRead
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
 
@@ -51,12 +53,19 @@ class RequiresGradFlag(Rule):
 
     kind = "requires_grad_flag"
     code = "LM301"
-    events = (AttributeStored, Raised, Accessed)
+    events = (AttributeStored, Raised, Accessed, SourceRead)
+
+    def __init__(self) -> None:
+        self._strays: list[tuple[Finding, str]] = []
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at stray attributes, refusals and flags set on computed tensors."""
         if isinstance(event, AttributeStored):
-            yield from self._stray(event)
+            for told in self._stray(event):
+                self._strays.append((told, event.name))
+                yield told
+        elif isinstance(event, SourceRead):
+            yield from self._mended(event)
         elif isinstance(event, Accessed):
             yield from self._no_op(event, model)
         elif event.text == "'bool' object is not callable":
@@ -86,6 +95,14 @@ class RequiresGradFlag(Rule):
         base = self.finding(message, fix=fix, variable=event.owner, severity=severity)
         yield _at(base, event.line, event.label)
 
+    def _mended(self, event: SourceRead) -> Iterator[Finding]:
+        """Tell of a stray attribute again, with its edit, when its text is read."""
+        for told, attribute in self._strays:
+            if told.cell == event.label:
+                edits = rewrites.stray(source_read(event), told.line or 0, attribute)
+                fix = edits[0].replacement if edits else told.fix
+                yield dataclasses.replace(told, count=0, fix=fix, edits=edits)
+
     def _no_op(self, event: Accessed, model: Model) -> Iterator[Finding]:
         if event.what != "requires_grad_" or event.is_leaf or not event.requires_grad:
             return
@@ -97,6 +114,7 @@ class RequiresGradFlag(Rule):
             f"`{variable}` already requires grad, being computed; requires_grad_() does not make "
             f"it a leaf, and `{variable}.grad` stays None.",
             fix=f"{variable}.retain_grad()",
+            edits=rewrites.retained_here(place, variable),
             variable=variable,
             cause=place,
             record=record,
@@ -115,6 +133,7 @@ class RequiresGradFlag(Rule):
             f"`{variable}` is computed, and whether it requires grad follows from what it was "
             "computed from; only a leaf has a flag to set.",
             fix=f"{variable} = {variable}.detach()" if off else f"{variable}.retain_grad()",
+            edits=rewrites.unflagged(place, variable, off=off),
             variable=variable,
             cause=place,
             record=record,
@@ -131,9 +150,11 @@ class RequiresGradFlag(Rule):
             if place.attribute == "requires_grad"
             else "read it without parentheses"
         )
+        fix, edits = rewrites.called_flag(place, right)
         yield self.finding(
             f"`{place.owner}.{place.attribute}` is a bool, not a method; {hint}.",
-            fix=f"{place.owner}.{right}",
+            fix=fix,
+            edits=edits,
             variable=place.owner,
             cause=place,
             severity="error",
@@ -149,7 +170,8 @@ class RequiresGradFlag(Rule):
             variable = place.operands[1]
             message = f"Parameters require grad, and `{variable}` does not hold floats."
             fix = f"torch.nn.Parameter({variable}, requires_grad=False)"
-            yield self._refused(message, fix, variable, place, place, record)
+            new = fixes.replace_expression(place, fix)
+            yield self._refused(message, fix, variable, place, place, record, new)
         elif record is not None:
             variable = place.targets[0] if place.targets else _spelt(place, record)
             owner = place.owner or variable
@@ -157,16 +179,20 @@ class RequiresGradFlag(Rule):
             message = f"`{owner}` is {dtype}: only floating point and complex tensors can."
             fix = f"{variable} = {fixes.chained(owner, 'float()')}.requires_grad_()"
             cause = made_at(model, record) or place
+            new = rewrites.as_floats(place, variable)
             if cause.targets == (variable,) and not cause.unpacked and cause is not place:
-                fix = f"{variable} = {fixes.chained(cause.source, 'float()')}"
-            yield self._refused(message, fix, variable, cause, place, record)
+                floats = fixes.chained(fixes.words(cause) or variable, "float()")
+                fix, new = f"{variable} = {floats}", fixes.replace_expression(cause, floats)
+            yield self._refused(message, fix, variable, cause, place, record, new)
         else:
             variable = place.targets[0] if place.targets else place.source
             message = f"`{event.op}` makes integers here, and integers cannot require grad."
-            source = fixes.without_flag(place.source)
+            source = fixes.without_flag(fixes.words(place))
             head = f"{variable} = " if place.targets else ""
-            fix = f"{head}{fixes.chained(source, 'float()')}.requires_grad_()"
-            yield self._refused(message, fix, variable, place, place, None)
+            floats = f"{fixes.chained(source, 'float()')}.requires_grad_()"
+            fix = f"{head}{floats}" if source else "make floats: dtype=torch.float32"
+            new = fixes.replace_expression(place, floats)
+            yield self._refused(message, fix, variable, place, place, None, new)
 
     def _refused(
         self,
@@ -176,10 +202,12 @@ class RequiresGradFlag(Rule):
         cause: Place,
         symptom: Place,
         record: TensorRecord | None,
+        edits: tuple[Edit, ...],
     ) -> Finding:
         return self.finding(
             message,
             fix=fix,
+            edits=edits,
             variable=variable,
             cause=cause,
             symptom=symptom.line,
@@ -267,6 +295,9 @@ class RetainGradMisuse(Rule):
                 f"retain_grad() came after the backward of line {model.line(done[-1].site)}; "
                 "it keeps the gradients of later backward passes only.",
                 fix=f"{variable}.retain_grad()  # before line {model.line(done[-1].site)}",
+                edits=rewrites.retained_earlier(
+                    model.place(retained.site), model.place(done[-1].site), variable
+                ),
                 variable=variable,
                 cause=model.place(retained.site),
                 symptom=place.line,
@@ -347,6 +378,7 @@ class RetainGradMisuse(Rule):
         yield self.finding(
             f"`{variable}` does not require grad{because}: there is no gradient to keep.",
             fix=f"{target}.requires_grad_()  # after line {made.line}",
+            edits=rewrites.flag_after(made, target),
             variable=variable,
             cause=made,
             symptom=place.line,

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
 from leafmagic.events import Accessed, OpCalled
-from leafmagic.findings import fixes
+from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import (
     Meant,
@@ -89,6 +90,7 @@ class HiddenLeaf(Rule):
             f"`{variable}` is the result of {ops}, not a leaf: {which}, "
             "so that its gradient cannot be read.",
             fix=_hidden_fix(made, meant, variable),
+            edits=_edits(made, meant),
             variable=variable,
             cause=made,
             symptom=symptom,
@@ -99,7 +101,9 @@ class HiddenLeaf(Rule):
         if not event.direct or not event.outputs or not event.inputs:
             return
         place, leaf = model.place(event.site), model.tensor(event.inputs[0])
-        if place is None or leaf is None or not leaf.is_leaf or not leaf.requires_grad:
+        if place is None or not place.source or leaf is None:
+            return
+        if not leaf.is_leaf or not leaf.requires_grad:
             return
         # The name that the line binds may be known already: where nothing is copied, that of
         # the leaf.
@@ -125,6 +129,7 @@ class HiddenLeaf(Rule):
         yield self.finding(
             message,
             fix=_move_fix(place, event.op, variable),
+            edits=fixes.replace_expression(place, _moved_leaf(place, event.op)),
             variable=variable or move,
             cause=place,
             record=record,
@@ -193,13 +198,22 @@ def _only_dtype(place: Place) -> bool:
 
 
 def _move_fix(place: Place, op: str, variable: str) -> str:
+    text = _moved_leaf(place, op)
+    return f"{variable} = {text}" if place.targets else text
+
+
+def _moved_leaf(place: Place, op: str) -> str:
     made = place.owner
     arguments = place.operands[1:]
     if op == "to" and len(arguments) == 1 and made.endswith(")") and "requires_grad=True" in made:
-        text = made.replace("requires_grad=True", f"device={arguments[0]}, requires_grad=True")
-    else:
-        text = fixes.chained(fixes.without_flag(place.source), "requires_grad_()")
-    return f"{variable} = {text}" if place.targets else text
+        return made.replace("requires_grad=True", f"device={arguments[0]}, requires_grad=True")
+    return fixes.flagged(fixes.words(place))
+
+
+def _edits(made: Place | None, meant: Meant) -> tuple[Edit, ...]:
+    if made is None:
+        return ()
+    return rewrites.new_leaf(made) if meant.anonymous else rewrites.same_leaf(made)
 
 
 def _hidden_fix(made: Place | None, meant: Meant, variable: str) -> str:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from leafmagic.cell import Place, is_module_word
-from leafmagic.findings import fixes
+from leafmagic.findings import fixes, restructure, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.source import Function, Source, mentions, source_at, source_read
@@ -85,6 +85,7 @@ class ModeThrownAway(Rule):
         return self.finding(
             f"`{words}` makes a context manager, and this line throws it away: {still}.",
             fix=fix,
+            edits=restructure.entered(source, call, words, backward=mode == "detect_anomaly"),
             variable=words,
             cause=source.place(call),
             symptom=_first_graph_below(source, call, model),
@@ -139,6 +140,7 @@ class ModeEnteredByHand(Rule):
                 f"nothing holds the guard that `{words}` made: it dies at the end of this line, "
                 "and the mode is the old one again.",
                 fix=f"with {words}:  # and the lines that are meant, indented",
+                edits=restructure.entered(source, call, words),
                 variable=words,
                 cause=source.place(call),
                 symptom=source.following(call),
@@ -148,6 +150,8 @@ class ModeEnteredByHand(Rule):
             f"grad mode stays {state} for the rest of the session: nothing is left to leave "
             f"`{words}` with.",
             fix=f"{_LASTING[mode]}  # or `with {words}:` around the lines that are meant",
+            edits=restructure.entered(source, call, words)
+            or fixes.replace_expression(source.place(call), _LASTING[mode]),
             variable=words,
             cause=source.place(call),
             symptom=source.following(call),
@@ -232,6 +236,7 @@ class InferenceTensor(Rule):
         return self.finding(
             f"`{name or 'an argument'}` was made in inference mode{where}, and {what}.",
             fix=fix or "call .clone() on it, outside the mode",
+            edits=rewrites.ordinary(place, name) if not _in_inference_mode(place) else (),
             variable=name,
             cause=made or place,
             symptom=place.line,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
 from leafmagic.events import Accessed, BackwardReturned
+from leafmagic.findings import restructure
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import made_at
 from leafmagic.model import Model
@@ -52,7 +54,7 @@ class PhantomLeaf(Rule):
     events = (BackwardReturned, Accessed)
 
     def __init__(self) -> None:
-        self._told: dict[int, Finding] = {}
+        self._told: dict[int, tuple[Finding, Place | None, str]] = {}
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look behind the roots of a pass that ended well; then at reads of ``.grad``."""
@@ -73,28 +75,36 @@ class PhantomLeaf(Rule):
             f"`{name}` is a view of `{whole}` taken with grad mode off: it says that it is a "
             f"leaf, but backward reaches neither `{name}` nor `{whole}`.",
             fix=_fix(made, name),
+            edits=() if made is None else restructure.outside(made),
             variable=name,
             cause=made or at,
             symptom=None if at is None else at.line,
             record=record,
         )
-        for tid in (record.tid, record.seen.base):
-            self._told[tid] = told
+        self._told[record.tid] = told, made, best_name(record)
+        self._told[record.seen.base] = told, None, ""
         return told
 
     def _read(self, event: Accessed, model: Model) -> Iterator[Finding]:
         """Move the symptom down to where the gradient is missed."""
-        told = self._told.pop(event.tid, None) if event.what == "grad" else None
+        known = self._told.pop(event.tid, None) if event.what == "grad" else None
         place = model.place(event.site)
-        if told is None or not event.by_user or event.value != -1 or place is None:
+        if known is None or not event.by_user or event.value != -1 or place is None:
             return
+        told, made, name = known
+        if made is not None and name:
+            kept = dataclasses.replace(told, edits=restructure.outside(made, name))
+            for tid, (other, there, whose) in list(self._told.items()):
+                if other is told:  # That of the base, which may be read next.
+                    self._told[tid] = kept, there, whose
+            told = kept
         if told.symptom_line is not None and place.label == told.cell:
             yield _noticed_at(told, place.line)
 
 
 def _noticed_at(told: Finding, line: int) -> Finding:
-    values = told.to_dict() | {"symptom_line": max(line, told.symptom_line or 0), "count": 0}
-    return Finding.from_dict(values)
+    line = max(line, told.symptom_line or 0)
+    return dataclasses.replace(told, symptom_line=line, count=0)
 
 
 def _fix(made: Place | None, name: str) -> str:

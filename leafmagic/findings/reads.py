@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
 from leafmagic.events import Accessed, OpCalled
+from leafmagic.findings import rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, leaves_behind, made_at, unfilled_read
 from leafmagic.findings.rebound import ItemUpdates
@@ -15,19 +17,20 @@ from leafmagic.records import TensorRecord, best_name
 
 
 def _how_to_retain(
-    record: TensorRecord, variable: str, made: Place | None, read: Place
-) -> tuple[str, str]:
-    """Return what to call the tensor, and the call with the place where that name exists.
+    model: Model, record: TensorRecord, variable: str, made: Place | None, read: Place
+) -> tuple[str, str, tuple[Edit, ...]]:
+    """Return what to call the tensor, the call with the place where that name exists, the edits.
 
     Where a function reads the gradient of what it is given, its own name for it is of no
     use where the tensor is made.
     """
     call = f"{variable}.retain_grad()  # before backward"
     if made is None:
-        return variable, call
+        return variable, call, rewrites.retained(model, made, read, variable, None)
     same = (made.filename, made.function) == (read.filename, read.function)
     if variable in made.targets or (same and not read.function.endswith(("comp>", "<genexpr>"))):
-        return variable, f"{call}, after line {made.line}"
+        edits = rewrites.retained(model, made, read, variable, made.line)
+        return variable, f"{call}, after line {made.line}", edits
     bound = [name for name in record.names if name.line is not None]
     here = [name for name in bound if (name.scope, name.name) == (read.scope, variable)]
     outer = [name for name in bound if not name.scope and name.current]
@@ -37,10 +40,11 @@ def _how_to_retain(
     elif made.targets and not made.unpacked:
         spelt, line, label = made.targets[0], made.line, made.label
     else:
-        return variable, f"{call}, on what line {read.line} calls `{variable}`"
+        return variable, f"{call}, on what line {read.line} calls `{variable}`", ()
     cell = "" if label in ("", made.label) else f" of {label}"
     fix = f"{spelt}.retain_grad()  # before backward, after line {line}{cell}"
-    return spelt if read.scope else variable, fix
+    edits = () if cell else rewrites.retained(model, made, read, spelt, line)
+    return spelt if read.scope else variable, fix, edits
 
 
 def _function(place: Place) -> str:
@@ -110,11 +114,12 @@ class NonleafGradRead(Rule):
             f" Gradients are kept for the leaves behind it: {', '.join(named)}." if named else ""
         )
         made = made_at(model, record)
-        called, fix = _how_to_retain(record, variable, made, place)
+        called, fix, edits = _how_to_retain(model, record, variable, made, place)
         alias = "" if called == variable else f", `{variable}` in {_function(place)},"
         yield self.finding(
             f"`{called}`{alias} is {what}, so backward does not fill `{called}.grad`.{where}",
             fix=fix,
+            edits=edits,
             variable=called,
             cause=made or place,
             symptom=place.line,
@@ -132,6 +137,7 @@ class NonleafGradRead(Rule):
             f"`{variable}` is not a leaf: backward will not add to the value assigned to "
             f"`{variable}.grad`, and torch no longer warns when it is read.",
             fix=f"{variable}.retain_grad()  # instead of this line",
+            edits=rewrites.retained_instead(model, place, variable, record.made.ordinal),
             variable=variable,
             cause=place,
             record=record,

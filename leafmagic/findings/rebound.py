@@ -8,7 +8,7 @@ from typing import Any
 
 from leafmagic.cell import Place, is_module_word
 from leafmagic.events import Accessed, BackwardCalled, OpCalled
-from leafmagic.findings import fixes
+from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, made_at, unfilled_read
 from leafmagic.looks import Finished, Owned, Raised, Rebound
@@ -149,6 +149,7 @@ class LeafRebound(Rule):
         self._pending: dict[tuple[str, str], int] = {}
         self._mended: set[tuple[str, str]] = set()
         self._said: dict[str, Finding] = {}
+        self._said_of: dict[str, tuple[Place, bool]] = {}
         self._updates = ItemUpdates()
         self._items: dict[int, tuple[TensorRecord, str]] = {}
         self._finished = False
@@ -166,9 +167,9 @@ class LeafRebound(Rule):
                 self._pending[(event.scope, event.name)] = event.new
         elif isinstance(event, Raised):
             if "NoneType" in event.text:
-                yield from self._again(event, model)
                 yield from self._judge(model, final=False)
                 yield from self._none(event, model)
+                yield from self._again(event, model)
         elif isinstance(event, Accessed):
             if event.what == "grad":
                 yield from self._judge(model, final=False)
@@ -219,6 +220,10 @@ class LeafRebound(Rule):
         place = model.place(event.site)
         for name, said in self._said.items():
             if place is not None and f"{name}.grad" in place.text:
+                if place.attribute == "zero_" and name in self._said_of:
+                    made, enabled = self._said_of[name]
+                    edits = rewrites.update(made, name, enabled, cleared=True)
+                    said = dataclasses.replace(said, edits=edits)
                 yield dataclasses.replace(said, count=0, symptom_line=place.line)
 
     def _is_update(self, model: Model, event: Rebound) -> bool:
@@ -255,9 +260,12 @@ class LeafRebound(Rule):
         what = "This line makes a new tensor"
         if made is not None and made.kind == "Call" and made.attribute in _OUT_OF_PLACE:
             what = f"`{made.attribute}` makes a new tensor (`{made.attribute}_` writes in place)"
+        if made is not None:
+            self._said_of[variable] = made, new.grad_enabled
         self._said[variable] = self.finding(
             f"{what}; `{variable}` no longer names the leaf. It {now}.",
             fix="" if made is None else _fix(made, variable, new.grad_enabled),
+            edits=() if made is None else rewrites.update(made, variable, new.grad_enabled),
             variable=variable,
             cause=made,
             symptom=symptom,
@@ -286,6 +294,7 @@ class LeafRebound(Rule):
                     f"`{variable}.grad` is None until the first backward, and this line runs "
                     "before it.",
                     fix=f"if {variable}.grad is not None: {_whole(place)}",
+                    edits=rewrites.guarded(place, variable),
                     variable=variable,
                     cause=place,
                     record=record,

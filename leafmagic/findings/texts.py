@@ -182,8 +182,10 @@ def removal(text: Text, place: Place, _: str) -> tuple[Edit, ...]:
     if index:
         return (text.edit(text.end(row.statements[index - 1]), text.end(found), ""),)
     first, last = text.start(found), text.end(found)
-    if text.lines[last[0] - 1][last[1] :].strip(" \t;"):
-        return (text.edit(first, last, ""),)  # a comment stays
+    left = text.lines[last[0] - 1]
+    comment = left[last[1] :].strip(" \t;")
+    if comment:
+        return (text.edit(first, (last[0], len(left.rstrip()) - len(comment)), ""),)
     if last[0] < len(text.lines):
         return (text.edit((first[0], 0), (last[0] + 1, 0), ""),)
     return (text.edit((first[0], 0), (last[0], len(text.lines[last[0] - 1])), ""),)
@@ -221,6 +223,29 @@ def indented(words: str, pad: str) -> str:
         # A return outside of its function parses; anything else is left alone.
         same = False
     return shifted if same else words
+
+
+def indents(text: Text, first: int, last: int) -> tuple[Edit, ...]:
+    """Indent lines of whole statements, comments between them too, strings not."""
+    inside_strings = {
+        line
+        for node in text.source.nodes
+        if isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno is not None
+        for line in range(node.lineno + 1, node.end_lineno + 1)
+    }
+    return tuple(
+        text.edit((line, 0), (line, 0), _STEP)
+        for line in range(first, last + 1)
+        if text.lines[line - 1].strip() and line not in inside_strings
+    )
+
+
+def under(text: Text, head: str, first: ast.AST, last: ast.AST) -> tuple[Edit, ...]:
+    """Put the statements from one to another, each on lines of its own, under a head."""
+    line, column = text.start(first)
+    pad = text.lines[line - 1][:column]
+    above = text.edit((line, 0), (line, 0), f"{pad}{head}\n")
+    return () if pad.strip() else text.checked((above, *indents(text, line, text.end(last)[0])))
 
 
 def _is_simple(node: ast.stmt) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from leafmagic.cell import Place, is_module_word
 from leafmagic.events import WriteAttempted
-from leafmagic.findings import fixes
+from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.pieces import kept_piece
 from leafmagic.looks import Raised
@@ -113,6 +113,7 @@ class LeafInplace(Rule):
                 f"`{writes[0].what}` changed the leaf `{variable}` in place{why}, after line "
                 f"{saved} had saved it for backward.",
                 fix=f"{variable}.clone() in line {saved}, or run line {saved} after this line",
+                edits=rewrites.cloned(model.place(node.made.site), variable),
                 variable=variable,
                 cause=place,
                 symptom=model.line(event.site),
@@ -237,10 +238,12 @@ class SavedTensorMutated(Rule):
             else ""
         )
         fix = fixes.out_of_place(place, name) if place is not None else ""
+        edits = () if place is None else rewrites.new_tensor(place, name)
         return self.finding(
             f"{node.seen.name} ({where}) saved `{name}` as {role} for backward; "
             f"`{writes[0].what}` changed it in place at {told}{then}.",
             fix=fix or f"use {name}.clone() in {where}, or write to it after backward",
+            edits=edits or rewrites.cloned(saved, name, result=slot == "result"),
             variable=name,
             cause=place,
             symptom=model.line(event.site),

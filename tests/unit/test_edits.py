@@ -114,7 +114,7 @@ def test_code_is_inserted_before(text: str, inserted: str, lent: list[str]) -> N
     [
         ("a = 1\nf(w)\nb = 2", "a = 1\nb = 2"),
         ("a = 1\nf(w)", "a = 1\n"),
-        ("a = 1\nf(w)  # why\nb", "a = 1\n  # why\nb"),
+        ("a = 1\nf(w)  # why\nb", "a = 1\n# why\nb"),
         ("if a:\n    f(w)\nb", "if a:\n    pass\nb"),
         ("a; f(w); b", "a; b"),
         ("a; f(w)", "a"),
