@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from leafmagic.events import OpRepeated
@@ -121,6 +121,11 @@ class EventLog:
         with self._lock:
             self._settle()
             self._events.append(event)
+
+    def extend(self, events: Iterable[Event]) -> None:
+        """Take events in, one after another."""
+        for event in events:
+            self.emit(event)
 
     def repeats(self, repeat: Repeat) -> None:
         """Take in that an op began to do the same again; the op itself notes the rest."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from leafmagic.ends import Kept
 from leafmagic.events import (
     Accessed,
     BackwardCalled,
@@ -376,6 +377,7 @@ Event = (
     | GradientSeen
     | GradientBroke
     | MemoryChanged
+    | Kept
     | Finished
     | Wired
 )

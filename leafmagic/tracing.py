@@ -21,6 +21,7 @@ from leafmagic.errors import StrictError
 from leafmagic.events import OpCalled, OpRepeated
 from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
+from leafmagic.holders import kept_events
 from leafmagic.hooked import overwriting
 from leafmagic.ledger import tid_of
 from leafmagic.looks import Bound, Finished, Owned
@@ -200,16 +201,17 @@ class Tracer(Trace):
 
     def _finish(self) -> None:
         namespace = self._namespace or {}
-        recorder = self._recorder
+        recorder, ordinal = self._recorder, self._log.next_ordinal
         self._look_at_names()
         if self.cell is not None:
             # Not what was typed, which may hold magics, but what was compiled.
             text = self.sites.text(self.cell.filename or "") or self.cell.text
-            ordinal, label = self._log.next_ordinal, self.cell.label
+            label = self.cell.label
             read = source_read(ordinal, self.cell, self.sites, namespace, self._entered)
-            for event in [*names.stray_attributes(text, label, namespace, ordinal), *read]:
-                self._log.emit(event)
-        self._log.emit(Finished(self._log.next_ordinal()))
+            self._log.extend([*names.stray_attributes(text, label, namespace, ordinal), *read])
+        failed = bool(self._error)
+        self._log.extend(kept_events(namespace, ordinal, self.cell, failed=failed))
+        self._log.emit(Finished(ordinal()))
         self._refresh(final=True)
         self.drain()
         if recorder.failure is not None:
@@ -221,8 +223,7 @@ class Tracer(Trace):
     def _own(self) -> None:
         """Name what modules and containers hold, before an error is explained."""
         ledger, ordinal = self._recorder.ledger, self._log.next_ordinal
-        for owned in owned_events(self._namespace or {}, ledger, ordinal):
-            self._log.emit(owned)
+        self._log.extend(owned_events(self._namespace or {}, ledger, ordinal))
 
     def _look_at_names(self) -> None:
         filename = self.cell.filename if self.cell is not None else None
@@ -267,8 +268,7 @@ class Tracer(Trace):
         ledger, ordinal = self._recorder.ledger, self._log.next_ordinal
         measured = self.options.grads != "off"
         with _disable_current_modes():
-            for state in read_states(ledger, ordinal, final=final, measured=measured):
-                self._log.emit(state)
+            self._log.extend(read_states(ledger, ordinal, final=final, measured=measured))
         label = self.sites.label if final else None
         for found in owned_events(self._namespace or {}, ledger, ordinal, label):
             self._log.emit(found)

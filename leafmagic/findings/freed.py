@@ -227,6 +227,7 @@ class StaleCell(SecondTime):
 
     Failing cell::
 
+        import torch
         theta = torch.ones(3, requires_grad=True)
         cost = theta.exp().sum()
         # %%
@@ -236,6 +237,7 @@ class StaleCell(SecondTime):
 
     Fixed::
 
+        import torch
         theta = torch.ones(3, requires_grad=True)
         # %%
         cost = theta.exp().sum()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+from typing import Any
 
 import pytest
 import torch
 from casefiles import cells_of
-from tracing_kit import Ran, check_well, run_traced
+from caserun import CaseShell
+from tracing_kit import run_traced
 
 from leafmagic.findings import RULES, Rule
 
@@ -35,31 +37,34 @@ def test_the_page_says_what_and_why_and_where_to_read_on(rule: type[Rule]) -> No
     assert re.search(r"\nReferences\n-+\nhttps://\S+$", text)
 
 
-def run(text: str) -> list[Ran]:
-    """Run what a page shows: one cell, or several between ``# %%`` lines."""
-    ran: list[Ran] = []
+def run(text: str) -> tuple[list[Any], list[str], list[str]]:
+    """Run what a page shows; return findings, leafmagic's notes, and errors by their names.
+
+    Several cells, between ``# %%`` lines, run in a shell.
+    """
+    cells = cells_of(text)
+    if len(cells) > 1:
+        with CaseShell() as shell:
+            ran = shell.run(cells)
+        return [found.finding for found in ran.found], ran.notes, ran.raised
     try:
-        for cell in cells_of(text):
-            ran.append(run_traced(cell.source, ran[-1].ns if ran else None))
+        one = run_traced(text)
     finally:
         torch.set_grad_enabled(True)
-    return ran
+    return list(one.trace.findings), one.notes, [repr(one.error)] * (one.error is not None)
 
 
 @_ONE_OF_EACH
 def test_the_failing_cell_is_found(rule: type[Rule]) -> None:
-    ran = run(section(rule, "Failing cell"))
-    findings = [found for one in ran for found in one.trace.findings]
-    assert [note for one in ran for note in one.notes] == []
+    findings, notes, _ = run(section(rule, "Failing cell"))
+    assert notes == []
     assert {found.code for found in findings} == {rule.code}
     assert all(found.fix and found.line for found in findings)
 
 
 @_ONE_OF_EACH
 def test_the_fixed_cell_is_quiet(rule: type[Rule]) -> None:
-    for ran in run(section(rule, "Fixed")):
-        check_well(ran)
-        assert ran.trace.findings == ()
+    assert run(section(rule, "Fixed")) == ([], [], [])
 
 
 def test_the_codes_of_a_kind_are_of_one_hundred() -> None:

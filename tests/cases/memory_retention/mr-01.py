@@ -16,3 +16,18 @@ for _ in range(3):
     total = total + loss  #! cause
 del act, loss
 print(sum(r() is not None for r in refs))  #! symptom
+
+# === fixed
+import torch, weakref
+w = torch.ones(2, requires_grad=True)
+total, refs = 0, []
+for _ in range(3):
+    act = torch.exp(w)
+    refs.append(weakref.ref(act))
+    loss = (act ** 2).sum()
+    total += loss.item()
+del act, loss
+kept = sum(r() is not None for r in refs)
+
+# === check
+assert kept == 0

@@ -13,3 +13,12 @@ q = torch.full((3,), .5, requires_grad=True)
 energy = q.sin().prod()
 energy.backward(create_graph=True)  #! cause symptom
 print(q.grad.requires_grad)
+
+# === fixed
+import torch
+q = torch.full((3,), .5, requires_grad=True)
+energy = q.sin().prod()
+q_grad, = torch.autograd.grad(energy, q, create_graph=True)
+
+# === check
+assert q.grad is None and q_grad.requires_grad
