@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 from leafmagic.cell import Place
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.fixes import out_of_place, under_no_grad
+from leafmagic.findings.fixes import (
+    out_of_place,
+    replace_statement,
+    under_no_grad,
+    wrap_statement,
+)
 from leafmagic.findings.source import Function, Source, mentions, source_at, source_read
 from leafmagic.looks import Raised, SourceRead
 from leafmagic.model import Model
@@ -63,6 +68,7 @@ class CompiledLeafWrite(Rule):
             variable=variable,
             cause=place or call,
             symptom=None if call is None else call.line,
+            edits=wrap_statement(place, "with torch.no_grad():") if place is not None else (),
         )
 
 
@@ -157,6 +163,7 @@ class CompiledAlias(Rule):
             variable=target.id,
             cause=source.place(made.value),
             symptom=statement.line,
+            edits=replace_statement(statement, fix) if fix else (),
         )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from leafmagic.cell import Place
 from leafmagic.events import BackwardReturned, OpCalled
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.fixes import chained
+from leafmagic.findings.fixes import chained, replace_expression, replace_statement
 from leafmagic.findings.whence import whence
 from leafmagic.looks import Raised
 from leafmagic.model import Model
@@ -73,15 +73,18 @@ class NotScalar(Rule):
         place = model.place(event.site)
         variable = _root_name(place, event, root)
         shape = list(root.seen.shape)
+        code = _from_a_scalar(place, event, root, variable)
+        start = chained(variable, _reduced(root)) if variable else "its sum"
         what = f"has shape {shape}" if math.prod(root.seen.shape) != 1 else "is complex"
         return self.finding(
             f"`{variable or 'the result'}` {what}; without a gradient to begin with, `{event.op}` "
             "takes one real number.",
-            fix=_from_a_scalar(place, event, root, variable),
+            fix=code or f"begin at {start}, or give a gradient",
             variable=variable,
             cause=whence(model, root) or place,
             symptom=None if place is None else place.line,
             record=root,
+            edits=replace_expression(place, code) if place is not None and code else (),
         )
 
     def _unfit(self, event: Raised, model: Model, root: TensorRecord, given: str) -> Finding:
@@ -112,15 +115,20 @@ def _root_name(place: Place | None, event: Raised, root: TensorRecord) -> str:
 
 
 def _from_a_scalar(place: Place | None, event: Raised, root: TensorRecord, variable: str) -> str:
-    reduced = "real.sum()" if _is_complex(root) else "sum()"
+    """Rewrite a backward pass to begin at a sum; empty where that is not known."""
+    reduced = _reduced(root)
     if place is not None and variable and event.direct and "…" not in place.source:
-        rest = place.source.removeprefix(place.owner)
-        if variable == place.owner and rest.startswith(".backward("):
-            return chained(variable, reduced) + rest
+        at = place.source.rfind(".backward(")
+        if variable == place.owner and at >= 0:
+            return chained(variable, reduced) + place.source[at:]
         name = rf"(?<![\w.]){re.escape(variable)}(?![\w.\[(])"
         if event.op == "grad" and variable.isidentifier():
             return re.sub(name, f"{variable}.{reduced}", place.source, count=1)
-    return f"begin at {chained(variable, reduced) if variable else 'its sum'}, or give a gradient"
+    return ""
+
+
+def _reduced(root: TensorRecord) -> str:
+    return "real.sum()" if _is_complex(root) else "sum()"
 
 
 @register
@@ -161,12 +169,15 @@ class UnfitGrad(Rule):
         told = _misfit(event, variable or "the tensor")
         if told is not None:
             message, repair = told
+            code = _assigned(place, variable, repair)
+            words = "assign a tensor with the shape, dtype and device of "
             yield self.finding(
                 message,
-                fix=_assigned(place, variable, repair),
+                fix=code or words + (variable or "the parameter"),
                 variable=variable,
                 cause=place,
                 record=record,
+                edits=replace_statement(place, code) if place is not None and code else (),
             )
 
 
@@ -203,19 +214,19 @@ def _broadcasts(small: list[int], large: list[int]) -> bool:
 
 
 def _assigned(place: Place | None, variable: str, repair: str) -> str:
-    words = f"assign a tensor with the shape, dtype and device of {variable or 'the parameter'}"
+    """Rewrite an assignment to ``.grad`` so that it fits; empty where that is not known."""
     if place is None or not repair:
-        return words
+        return ""
     try:
         statement = ast.parse(place.statement).body[0]
     except (SyntaxError, IndexError):
-        return words
+        return ""
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return words
+        return ""
     target = ast.unparse(statement.targets[0])
     value = ast.get_source_segment(place.statement, statement.value) or ""
     if target != f"{variable}.grad":
-        return words
+        return ""
     if repair == "tensor":
         return f"{target} = torch.as_tensor({value}, dtype={variable}.dtype)"
     return f"{target} = {chained(value, repair)}"
@@ -349,15 +360,18 @@ class SparseGradient(Rule):
         for record in records[:3]:
             variable = best_name(record)
             cause = _made_sparse(model, record) or place
+            dense = _dense(cause)
             other = "SparseAdam" if name.startswith("Adam") else "SGD"
             yield self.finding(
                 f"the gradient of `{variable or 'a parameter'}` is sparse, and {name} needs dense "
                 "ones.",
-                fix=_dense(cause) or f"use torch.optim.{other}, or sparse=False for {variable}",
+                fix=_bound(cause, dense)
+                or f"use torch.optim.{other}, or sparse=False for {variable}",
                 variable=variable,
                 cause=cause,
                 symptom=None if place is None else place.line,
                 record=record,
+                edits=replace_expression(cause, dense) if cause is not None and dense else (),
             )
 
 
@@ -375,6 +389,9 @@ def _dense(place: Place | None) -> str:
     if place is None or "…" in place.source:
         return ""
     dense = re.sub(r"\b(sparse|sparse_grad)\s*=\s*True\b", r"\1=False", place.source)
-    if dense == place.source:
-        return ""
-    return f"{place.targets[0]} = {dense}" if len(place.targets) == 1 else dense
+    return "" if dense == place.source else dense
+
+
+def _bound(place: Place | None, code: str) -> str:
+    named = place is not None and len(place.targets) == 1 and bool(code)
+    return f"{place.targets[0]} = {code}" if named and place is not None else code

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.fixes import chained
+from leafmagic.findings.fixes import chained, replace_expression
 from leafmagic.findings.source import source_at
 from leafmagic.findings.whence import whence
 from leafmagic.looks import Raised
@@ -72,6 +73,7 @@ class NonleafDeepcopy(Rule):
             cause=stored[0] if stored is not None else made or place,
             symptom=None if place is None else place.line,
             record=record,
+            edits=_edits(stored),
         )
 
     def _by_norm(
@@ -79,14 +81,20 @@ class NonleafDeepcopy(Rule):
     ) -> Finding:
         place = model.place(event.site)
         variable = _path_of(record) or best_name(record) or f"{_copied(place)}'s weight"
+        new = f"torch.nn.utils.parametrizations.{norm}"
+        old = call.source.partition("(")[0] if call is not None else ""
+        edits: tuple[Edit, ...] = ()
+        if call is not None and old == f"torch.nn.utils.{norm}":
+            edits = replace_expression(call, new + call.source.removeprefix(old))
         return self.finding(
             f"the old `{norm}` keeps `{variable}` as a computed tensor; deepcopy takes leaves "
             "only.",
-            fix=f"torch.nn.utils.parametrizations.{norm}",
+            fix=new,
             variable=variable,
             cause=call or whence(model, record) or place,
             symptom=None if place is None else place.line,
             record=record,
+            edits=edits,
         )
 
 
@@ -157,6 +165,12 @@ def _detached(
     return f"store {variable or 'it'} detached, or copy it apart"
 
 
+def _edits(stored: tuple[Place, str, str] | None) -> tuple[Edit, ...]:
+    if stored is None:
+        return ()
+    return replace_expression(stored[0], chained(stored[2], "detach()"))
+
+
 @register
 class NonleafSent(Rule):
     """A computed tensor that requires grad is sent to another process.
@@ -196,14 +210,17 @@ class NonleafSent(Rule):
         record = model.tensor(event.inputs[0]) if event.inputs else None
         variable = "" if record is None else best_name(record)
         made = None if record is None else whence(model, record)
+        code = _sent_detached(place, variable)
+        words = f"send {variable}.detach()" if variable else "send it detached"
         yield self.finding(
             f"`{variable or 'what is sent'}` is a computed tensor that requires grad; a graph "
             "cannot go to another process.",
-            fix=_sent_detached(place, variable),
+            fix=code or words,
             variable=variable or None,
             cause=made or place,
             symptom=None if place is None else place.line,
             record=record,
+            edits=replace_expression(place, code) if place is not None and code else (),
         )
 
 
@@ -212,4 +229,4 @@ def _sent_detached(place: Place | None, variable: str) -> str:
         given = [word for word in place.operands if word == variable]
         if given and place.kind == "Call" and place.source.count(variable) == 1:
             return place.source.replace(variable, f"{variable}.detach()")
-    return f"send {variable or 'the tensor'}.detach()" if variable else "send it detached"
+    return ""

@@ -1,4 +1,4 @@
-"""Hooks that do not run, run too often, return what does not fit, or see too late."""
+"""Hooks that do not run, or run more often than they should."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 from leafmagic.cell import Place
 from leafmagic.events import Accessed, BackwardReturned
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.fixes import replace_expression
 from leafmagic.findings.leaves import made_at
-from leafmagic.looks import Finished, Raised
+from leafmagic.looks import Finished
 from leafmagic.model import Model
-from leafmagic.reach import reach
 from leafmagic.records import Moment, TensorRecord, best_name
 
 _MOST_PASSES = 20
-_CHANGED = re.compile(r"hook '([^']*)' has changed the (size|type) of value")
 
 
-def _registered(model: Model, site: int) -> Place | None:
+def registered(model: Model, site: int) -> Place | None:
     """Return the place of a hook that the cell itself registers."""
     place = model.place(site)
     return place if place is not None and place.attribute == "register_hook" else None
@@ -76,11 +75,11 @@ class HookOnTemporary(Rule):
     def _note(self, event: Accessed, model: Model) -> None:
         if event.what != "register_hook" or event.is_leaf or event.site in self._hooked:
             return
-        place, record = _registered(model, event.site), model.tensor(event.tid)
+        place, record = registered(model, event.site), model.tensor(event.tid)
         if place is None or record is None or place.owner.isidentifier():
             return
         made = made_at(model, record)
-        if made is not None and _is_within(made, place) and not record.names:
+        if made is not None and _is_made_as(made, place) and not record.names:
             self._hooked[event.site] = record, place
 
     def _unused(
@@ -93,27 +92,35 @@ class HookOnTemporary(Rule):
             if record.tid in used or record.nid in behind or record.names or record.path:
                 continue
             whole = model.name_of(record.inputs[0]) if record.inputs else ""
+            code, words = _on_the_whole(place, whole)
             yield self.finding(
                 f"`{place.owner}` makes a tensor that nothing is computed from: the hook on it is "
                 "never called.",
-                fix=_on_the_whole(place, whole),
+                fix=code or words,
                 variable=place.owner,
                 cause=place,
                 symptom=self._noticed or place.line,
                 record=record,
+                edits=replace_expression(place, code) if code else (),
             )
 
 
-def _is_within(inner: Place, outer: Place) -> bool:
-    """Tell whether one expression is a part of another."""
-    if inner.filename != outer.filename or inner.function != outer.function:
-        return False
-    begins = (outer.line, outer.column or 0) <= (inner.line, inner.column or 0)
-    ends = (inner.end_line, inner.end_column or 0) <= (outer.end_line, outer.end_column or 0)
-    return begins and ends
+def _is_made_as(made: Place, hooked: Place) -> bool:
+    """Tell whether what a hook is registered on is made by that very expression.
+
+    A call that is no op of torch's may keep what it returns.
+    """
+    begins = hooked.filename, hooked.function, hooked.line, hooked.column
+    return made.source == hooked.owner and begins == (
+        made.filename,
+        made.function,
+        made.line,
+        made.column,
+    )
 
 
-def _on_the_whole(place: Place, whole: str) -> str:
+def _on_the_whole(place: Place, whole: str) -> tuple[str, str]:
+    """Return how to hook the tensor that an index is taken of: as code, or in words."""
     index = place.owner.removeprefix(whole)
     hook = place.operands[-1] if len(place.operands) > 1 else ""
     plain = re.fullmatch(r"lambda (\w+): (.+)", hook, re.DOTALL)
@@ -121,9 +128,11 @@ def _on_the_whole(place: Place, whole: str) -> str:
         if plain is not None and "[" + index.strip("[]") + "]" == index:
             name, body = plain.groups()
             body = re.sub(rf"\b{name}\b", f"{name}{index}", body)
-            return f"{whole}.register_hook(lambda {name}: {body})"
-        return f"register it on {whole}, and take {index} of the gradient in the hook"
-    return f"give {place.owner} a name, compute the loss from it, and register the hook on that"
+            return f"{whole}.register_hook(lambda {name}: {body})", ""
+        return "", f"register it on {whole}, and take {index} of the gradient in the hook"
+    if place.owner.replace(".", "").isidentifier():
+        return "", f"each read of {place.owner} computes it anew: hook the parameter behind it"
+    return "", f"name {place.owner}, compute the loss from that, and register the hook on it"
 
 
 @register
@@ -160,14 +169,18 @@ class HookBeforeWrite(Rule):
 
     kind = "hook_surprise"
     code = "LM912"
-    events = (BackwardReturned,)
+    events = (Accessed, BackwardReturned)
 
     def __init__(self) -> None:
+        self._hooked = False
         self._passes = 0
 
-    def check(self, event: BackwardReturned, model: Model) -> Iterator[Finding]:
+    def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look for hooked views that a loss was computed from after a write."""
-        if event.failed or self._passes >= _MOST_PASSES:
+        if isinstance(event, Accessed):
+            self._hooked = self._hooked or (event.what == "register_hook" and not event.is_leaf)
+            return
+        if event.failed or not self._hooked or self._passes >= _MOST_PASSES:
             return
         hooked = [
             record
@@ -223,98 +236,6 @@ def _used_since(model: Model, record: TensorRecord, roots: tuple[int, ...], ordi
 
 
 @register
-class HookReturns(Rule):
-    """A hook returns a gradient that does not fit.
-
-    What a tensor hook returns takes the gradient's place, so that it has to have its
-    shape, dtype and device. A hook that only looks returns None.
-
-    Failing cell::
-
-        x = torch.ones(1, 3, requires_grad=True)
-        y = x * 2
-        y.register_hook(lambda g: g[0])
-        y.sum().backward()     # RuntimeError
-
-    Fixed::
-
-        x = torch.ones(1, 3, requires_grad=True)
-        y = x * 2
-        y.register_hook(lambda g: g * 0.5)
-        y.sum().backward()
-
-    References
-    ----------
-    https://docs.pytorch.org/docs/stable/generated/torch.Tensor.register_hook.html
-    """
-
-    kind = "hook_surprise"
-    code = "LM913"
-    severity = "error"
-    events = (Raised,)
-
-    def check(self, event: Raised, model: Model) -> Iterator[Finding]:
-        """Find the hook among those that the pass goes through."""
-        changed = _CHANGED.search(event.text)
-        other = "but hook returned" in event.text
-        if event.op not in ("backward", "grad") or (changed is None and not other):
-            return
-        name = changed[1] if changed is not None else ""
-        found = list(_hooks_behind(model, event.inputs, name))
-        if not found:
-            return
-        record, place = found[0]
-        variable = place.owner or best_name(record)
-        lines = sorted({p.line for _, p in found[1:]} - {place.line})
-        also = f" (or the one of line {', '.join(map(str, lines[:3]))})" if lines else ""
-        if other:
-            kind = event.text.rpartition("hook returned ")[2]
-            what = f"returned {kind}, which is no tensor"
-        elif changed is not None and changed[2] == "type":
-            what = "returned a gradient of another dtype or device"
-        else:
-            what = "returned a gradient of another shape"
-        yield self.finding(
-            f"the hook on `{variable}`{also} {what}; `{variable}` has shape "
-            f"{list(record.seen.shape)}, and its gradient, too.",
-            fix="return a gradient like the one the hook is given, or None to leave it alone",
-            variable=variable,
-            cause=place,
-            symptom=model.line(event.site),
-            record=record,
-        )
-
-
-def _hooks_behind(
-    model: Model, roots: tuple[int, ...], name: str
-) -> Iterator[tuple[TensorRecord, Place]]:
-    """Yield the hooks of a name on tensors that a pass goes through, near the roots first."""
-    hooked = [record for record in model.slots.records if record.hooked]
-    behind = reach(model, roots)
-    order = {node.nid: at for at, node in enumerate(behind.nodes)}
-    order |= {-1 - leaf.tid: len(order) + at for at, leaf in enumerate(behind.leaves)}
-    ranked = []
-    for record in hooked:
-        rank = order.get(record.nid if record.nid >= 0 else -1 - record.tid)
-        for moment in record.hooked:
-            place = _registered(model, moment.site)
-            if rank is None or place is None or not _may_be_called(place, name):
-                continue
-            ranked.append((rank, -moment.ordinal, record, place))
-    for _, _, record, place in sorted(ranked, key=lambda r: r[:2]):
-        yield record, place
-
-
-def _may_be_called(place: Place, name: str) -> bool:
-    if name in ("", "<unknown>"):
-        return True
-    if name == "<lambda>":
-        # A lambda may have been given a name.
-        return "lambda" in place.source or not re.search(r"\(\s*lambda", place.source)
-    return bool(re.search(rf"\b{re.escape(name)}\b", place.source)) or "lambda" not in place.source
-
-
-@register
 class HooksPileUp(Rule):
     """The same line registers the same hook on the same tensor again and again.
 
@@ -357,7 +278,7 @@ class HooksPileUp(Rule):
         """Count the hooks that are alike, where a pass or a cell lies between them."""
         if event.what != "register_hook":
             return
-        place, key = _registered(model, event.site), (event.site, event.tid)
+        place, key = registered(model, event.site), (event.site, event.tid)
         before = self._rounds.get(key)
         self._rounds[key] = model.steps
         ours = self._ours[event.tid] = self._ours.get(event.tid, 0) + 1

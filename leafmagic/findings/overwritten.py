@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from leafmagic.cell import source_of
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.fixes import insert_before
 from leafmagic.findings.source import Source
 from leafmagic.looks import ModuleHooked
 from leafmagic.model import Model
@@ -76,15 +77,17 @@ class HookSeesOverwritten(Rule):
     def _told(self, event: ModuleHooked, model: Model, line: int) -> Finding:
         place = model.place(event.site)
         variable = _spelt(event.path)
+        code = f"{variable}.inplace = False" if variable else ""
+        code = "" if variable.startswith("self") else code
         return self.finding(
             f"`{variable or event.name}` works in place: its forward hook (line {line}) is called "
             "when the input holds the output already.",
-            fix=f"{variable}.inplace = False"
-            if variable and not variable.startswith("self")
-            else f"look at the input in register_forward_pre_hook, or use {event.name} with "
+            fix=code
+            or f"look at the input in register_forward_pre_hook, or use {event.name} with "
             "inplace=False",
             variable=variable or event.name,
             cause=place,
+            edits=insert_before(place, code) if place is not None and code else (),
         )
 
 
@@ -118,19 +121,30 @@ def _uses_values(source: Source, function: ast.FunctionDef | ast.Lambda, argumen
                 continue
             if not isinstance(node.ctx, ast.Load):
                 continue
-            used: ast.AST = node
-            above: ast.AST | None = None
-            for above in source.parents(node):
-                if not (isinstance(above, ast.Subscript) and above.value is used):
-                    break
-                used = above
-            if isinstance(above, ast.Attribute) and above.attr in _METADATA:
-                continue
-            if isinstance(above, ast.Call) and getattr(above.func, "id", "") in _ASKING:
-                continue
-            if isinstance(above, ast.Assign) and above.value is used:
-                bound = [t for target in above.targets for t in ast.walk(target)]
-                names += [t.id for t in bound if isinstance(t, ast.Name) and t.id not in names]
-                continue
-            return True
+            bound = _use(source, node)
+            if bound is None:
+                return True
+            names += [one for one in bound if one not in names]
     return False
+
+
+def _use(source: Source, node: ast.Name) -> list[str] | None:
+    """Return the names that a use of a variable binds to it; None if it uses the values."""
+    used: ast.AST = node
+    above: ast.AST | None = None
+    for above in source.parents(node):
+        if not (isinstance(above, ast.Subscript) and above.value is used):
+            break
+        used = above
+    targets: list[ast.expr] = []
+    if isinstance(above, ast.Attribute) and above.attr in _METADATA:
+        return []
+    if isinstance(above, ast.Call) and getattr(above.func, "id", "") in _ASKING:
+        return []
+    if isinstance(above, ast.Assign) and above.value is used:
+        targets = above.targets
+    elif isinstance(above, ast.For | ast.comprehension) and above.iter is used:
+        targets = [above.target]
+    if not targets:
+        return None
+    return [part.id for at in targets for part in ast.walk(at) if isinstance(part, ast.Name)]

@@ -7,8 +7,15 @@ import re
 from collections.abc import Iterator
 
 from leafmagic.cell import Place, is_module_word
+from leafmagic.edits import Edit
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.fixes import chained, out_of_place
+from leafmagic.findings.fixes import (
+    chained,
+    keyword,
+    out_of_place,
+    replace_expression,
+    replace_statement,
+)
 from leafmagic.findings.source import source_at
 from leafmagic.findings.whence import whence
 from leafmagic.looks import Raised
@@ -22,6 +29,7 @@ _SIBLINGS = frozenset(
 _SHARING = frozenset(
     {"expand", "expand_as", "broadcast_to", "broadcast_tensors", "as_strided", "unfold", "meshgrid"}
 )
+_IS_WRITTEN = "is a view and is being modified inplace"
 _HOOKS = ("register_full_backward_hook", "register_full_backward_pre_hook")
 
 
@@ -59,11 +67,12 @@ class ViewInplaceForbidden(Rule):
     def check(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Look at what torch refuses, and at how the view was made."""
         text = event.text
-        written = model.tensor(event.inputs[0]) if event.inputs else None
         place = model.place(event.site)
+        written = _written(model, event, place)
         if "BackwardHookFunction" in text and "modified inplace" in text:
             yield self._by_hook(event, place)
-        elif written is None:
+        elif written is None or (_IS_WRITTEN in text and _is_of_a_leaf(model, written)):
+            # That a leaf is written is told by the rule for leaves.
             return
         elif "its base or another view of its base has been modified" in text:
             yield from self._base_written(event, model)
@@ -84,6 +93,7 @@ class ViewInplaceForbidden(Rule):
         cause: Place | None,
         place: Place | None,
         record: TensorRecord | None = None,
+        edits: tuple[Edit, ...] = (),
     ) -> Finding:
         return self.finding(
             message,
@@ -92,12 +102,14 @@ class ViewInplaceForbidden(Rule):
             cause=cause or place,
             symptom=None if place is None else place.line,
             record=record,
+            edits=edits,
         )
 
     def _sibling(self, model: Model, written: TensorRecord, place: Place | None) -> Finding:
         name = _written_name(place, written)
         made = _made_by(model, written, _SIBLINGS)
         call = whence(model, made)
+        edits: tuple[Edit, ...] = ()
         whole = model.name_of(made.inputs[0]) if made.inputs else ""
         if call is not None and call.kind != "Call" and made.made.what == "unbind":
             whole = whole or call.source
@@ -109,6 +121,7 @@ class ViewInplaceForbidden(Rule):
             by = f"one `{made.made.what}`" if made.made.what else "one call"
             message = f"`{name}`{also} came as one of several views from {by}"
             fix = "" if place is None else out_of_place(place, name)
+            edits = replace_statement(place, fix) if place is not None and fix else ()
         fix = fix or f"write to a copy: {name}.clone()"
         return self._told(
             f"{message}; autograd allows no in-place write to such a `{name}`.",
@@ -117,6 +130,7 @@ class ViewInplaceForbidden(Rule):
             call,
             place,
             written,
+            edits,
         )
 
     def _base_written(self, event: Raised, model: Model) -> Iterator[Finding]:
@@ -156,18 +170,22 @@ class ViewInplaceForbidden(Rule):
         made = _made_by(model, written, _SHARING)
         call = whence(model, made)
         fix = f"{name} = {name}.clone()"
+        edits: tuple[Edit, ...] = ()
         if call is not None and call.targets == (name,) and "…" not in call.source:
-            fix = f"{name} = {chained(call.source, 'clone()')}"
+            code = chained(call.source, "clone()")
+            fix, edits = f"{name} = {code}", replace_expression(call, code)
         elif not name.isidentifier():
             fix = f"write to {chained(name, 'clone()')}, and use that"
+        source = f" comes from `{made.made.what}`:" if made.made.what in _SHARING else ":"
         return self._told(
-            f"`{name}` comes from `{made.made.what or 'expand'}`: several of its elements are one "
-            "place in memory, and cannot be written one by one.",
+            f"`{name}`{source} several of its elements are one place in memory, and cannot be "
+            "written one by one.",
             fix,
             name,
             call,
             place,
             written,
+            edits,
         )
 
     def _by_mode(self, model: Model, written: TensorRecord, place: Place | None) -> Finding:
@@ -187,14 +205,23 @@ class ViewInplaceForbidden(Rule):
         self, event: Raised, model: Model, written: TensorRecord, place: Place | None
     ) -> Finding:
         name = _written_name(place, written)
-        function = event.text.removeprefix("Output 0 of ").partition(" ")[0]
+        function = event.text.partition(" of ")[2].partition(" ")[0]
+        bound = next((known for known in reversed(written.names) if known.line is not None), None)
+        cause = whence(model, written)
+        if bound is not None and bound.line is not None and not bound.scope:
+            # The tensor was made inside of the function, and came out of it here.
+            source = f"{bound.name} = {bound.source}"
+            line = bound.line
+            cause = Place("", bound.label, "<module>", line, line, statement=source, text=source)
+        elif cause is not None and place is not None and cause.function != place.function:
+            cause = place
         fix = "" if place is None else out_of_place(place, name)
         return self._told(
             f"`{name}` is a view that the custom function `{function}` returned; writing to it in "
             "place would bypass its backward.",
             fix or f"write to {chained(name, 'clone()')} instead",
             name,
-            whence(model, written),
+            cause,
             place,
             written,
         )
@@ -212,6 +239,22 @@ class ViewInplaceForbidden(Rule):
             cause,
             place,
         )
+
+
+def _written(model: Model, event: Raised, place: Place | None) -> TensorRecord | None:
+    """Return what an op was to write to: its first argument, or the one called ``out``."""
+    out = keyword(place, "out") if place is not None and event.direct else ""
+    if out and place is not None:
+        for scope in dict.fromkeys((place.scope, "")):
+            if (scope, out) in model.names:
+                return model.tensor(model.names[scope, out])
+        return None
+    return model.tensor(event.inputs[0]) if event.inputs else None
+
+
+def _is_of_a_leaf(model: Model, record: TensorRecord) -> bool:
+    base = model.tensor(record.seen.base)
+    return base is not None and base.is_leaf and base.requires_grad
 
 
 def _written_name(place: Place | None, record: TensorRecord) -> str:

@@ -26,6 +26,11 @@ _HARMLESS = {
 }
 """In-place by name, yet allowed on a leaf that requires grad, or refused for another reason."""
 
+_REFUSALS = (
+    "leaf Variable that requires grad",
+    # Of a view whose base may be a leaf; that counts.
+    "is a view and is being modified inplace",
+)
 _SHAPE = re.compile(r"\[[\w.]+ \[([\d, ]*)\]\]")
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 
@@ -65,7 +70,7 @@ class LeafInplace(Rule):
             if event.culprits:
                 yield from self._by_an_op(event, model)
                 return
-            if "leaf Variable that requires grad" not in event.text:
+            if not any(words in event.text for words in _REFUSALS):
                 return
             wrote, op = event.inputs[:1], event.op
         else:
