@@ -13,6 +13,7 @@ from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.ends import (
     COPIES,
     Cut,
+    Earlier,
     Missed,
     cut_at,
     first_cut,
@@ -193,20 +194,21 @@ class NothingToDifferentiate(Rule):
             if record.inputs and record.made.what not in COPIES:
                 continue
             at = made or place
-            words = words_in(made.source) if made is not None else set()
-            for bound in record.names:
-                words = words | words_in(bound.source)
+            words = {bound.name for bound in record.names}
+            for text in [bound.source for bound in record.names] + [made.source if made else ""]:
+                words |= words_in(text)
             found = sunk_into(model, words, at)
             if found is None:
                 continue
             name, sink, cut = found
             word = name or (sink.targets[0] if sink.targets else word_for(model, record))
             op = mends.call_of(sink)
-            again = f", and line {made.line} makes a constant of it" if made is not None else ""
+            copied = made if made is not None and record.made.what in COPIES else None
+            again = f", and line {copied.line} makes a constant of it" if copied else ""
             yield self.finding(
                 f"`{word}` is a plain number: `{op}` at line {sink.line} took it out of the "
                 f"graph{again}. So there is no graph to go back through.",
-                fix=mends.kept(sink, made),
+                fix=mends.kept(sink, copied),
                 variable=word,
                 cause=sink,
                 symptom=place.line,
@@ -219,6 +221,20 @@ class NothingToDifferentiate(Rule):
         self, behind: list[TensorRecord], place: Place, model: Model
     ) -> Iterator[Finding]:
         """Say that nothing behind the root requires grad."""
+        for record in behind:
+            gradient = mends.gradient_of(record, model)
+            if gradient is not None:
+                word, cause, fix = gradient
+                yield self.finding(
+                    f"`{word}` is a gradient that was computed without `create_graph=True`: it "
+                    "has no graph of its own. So there is nothing to go back through.",
+                    fix=fix,
+                    variable=word,
+                    cause=cause,
+                    symptom=place.line,
+                    record=record,
+                )
+                return
         leaves = [r for r in behind if not r.inputs and best_name(r)]
         parameters = [r for r in leaves if r.seen.parameter]
         leaf = next(iter(parameters or leaves), None)
@@ -290,8 +306,12 @@ class PathEnds(Rule):
         if not isinstance(event, Wired):
             return
         groups: dict[tuple[Any, ...], list[Missed]] = {}
+        told: list[Earlier] = []
         for one in missed(model):
             cut = one.cut
+            if one.earlier is not None and one.earlier not in told:
+                told.append(one.earlier)
+                yield self._earlier(one, one.earlier, model)
             if cut is None or cut.place is None or cut.below.index in known.copies:
                 continue
             if not mends.is_reentrant(cut.place):
@@ -300,6 +320,25 @@ class PathEnds(Rule):
             first = next((one for one in group if one.asked is not None), group[0])
             if first.cut is not None:
                 yield self._told(group, first, first.cut, model)
+
+    def _earlier(self, one: Missed, earlier: Earlier, model: Model) -> Finding:
+        """Tell of a tensor that an earlier cell left without a graph."""
+        name = best_name(one.leaf) or word_for(model, one.leaf)
+        word, place = earlier.name, earlier.place
+        cell = f"line {place.line} of {place.label}"
+        if ".detach()" in place.text:
+            how, fix = "was detached", place.text.strip().replace(".detach()", "", 1)
+        else:
+            how, fix = "was made without a graph", f"compute {word} anew, with grad mode on"
+        return self.finding(
+            f"`{name}` gets no gradient: `{word}` {how} at {cell}, and the loss goes back no "
+            "further.",
+            fix=fix,
+            variable=name,
+            cause=place,
+            symptom=None if one.asked is None else one.asked.line,
+            record=one.leaf,
+        )
 
     def _refused(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Look at a call of ``autograd.grad`` that found no path."""

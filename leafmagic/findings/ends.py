@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from leafmagic.cell import Place
 from leafmagic.findings.flows import Switch, goes_to, origins, switched_off, words_in
@@ -77,6 +77,8 @@ class Missed:
         Where the path to the loss ends; None where the leaf is not used for the loss.
     used : TensorRecord or None
         What was computed from it, if that is not part of the loss.
+    earlier : Earlier or None
+        What an earlier cell made of it, without a graph.
     """
 
     leaf: TensorRecord
@@ -85,6 +87,14 @@ class Missed:
     stepped: Place | None
     cut: Cut | None
     used: TensorRecord | None
+    earlier: Earlier | None = None
+
+
+class Earlier(NamedTuple):
+    """A tensor without a graph that a loss uses, and that an earlier cell made."""
+
+    name: str
+    place: Place
 
 
 def cut_at(model: Model, known: Reaching, record: TensorRecord) -> Cut | None:
@@ -216,11 +226,13 @@ class _Search:
                 continue  # a view that only looks like a leaf
             asked = known.asked.get(record.index)
             idle = known.idle_in(record)
-            if idle is not None and not (record.tid in known.held or any_current(record)):
-                idle = None
             if (asked is None and idle is None) or known.was_updated(record):
                 continue
             cut, used = self.follow(record)
+            # What was replaced, and is held by the optimizer alone, is used no more.
+            held = record.tid in known.held or any_current(record)
+            if asked is None and cut is None and not held:
+                continue
             found.append(
                 Missed(
                     record,
@@ -229,9 +241,25 @@ class _Search:
                     None if idle is None else model.place(idle.site),
                     cut,
                     used,
+                    None if asked is None or cut or used else self.earlier(record),
                 )
             )
         return found
+
+    def earlier(self, leaf: TensorRecord) -> Earlier | None:
+        """Look for what an earlier cell made, in a line that names the leaf's module."""
+        word = re.split(r"[.\[]", best_name(leaf))[0]
+        made = self.model.session.made
+        for record in self.values.values():
+            known = made.get(record.tid)
+            if known is None or known.line is None or record.requires_grad or record.inputs:
+                continue
+            if _can_require_grad(record) and word and word in words_in(known.source):
+                place = Place(
+                    "", known.label, "<module>", known.line, known.line, text=known.source
+                )
+                return Earlier(known.name or best_name(record), place)
+        return None
 
     def follow(self, leaf: TensorRecord) -> tuple[Cut | None, TensorRecord | None]:
         """Walk from a leaf towards the losses; return where the path ends."""

@@ -9,7 +9,8 @@ from leafmagic.findings.ends import Cut
 from leafmagic.findings.fixes import keyword
 from leafmagic.findings.flows import Switch, switched_off
 from leafmagic.findings.reaching import texts_at
-from leafmagic.records import best_name
+from leafmagic.model import Model
+from leafmagic.records import Pass, TensorRecord, best_name
 
 _SOFT = {
     "round": "straight through",
@@ -28,13 +29,7 @@ def told(cut: Cut, word: str, switch: Switch | None) -> str:
     whole = f"`{above}`" if above else "what comes before"
     line = "" if cut.place is None else f" at line {cut.place.line}"
     if cut.how == "no_grad":
-        if switch is None:
-            return f"`{word}` was computed{line} with grad mode off."
-        what = switch.words
-        where = f"line {switch.place.line}"
-        if switch.how == "decorator":
-            return f"`{word}` was computed under `@{what}` ({where}), which records no graph."
-        return f"`{word}` was computed{line} under the `{what}` of {where}, without a graph."
+        return _told_mode(cut, word, switch, line)
     if cut.how == "data":
         return f"`{call}`{line} gives the values of {whole} without its history."
     if cut.how == "detach":
@@ -53,6 +48,18 @@ def told(cut: Cut, word: str, switch: Switch | None) -> str:
             "into floats does not bring the graph back."
         )
     return f"`{call}`{line} gives a result that is not connected to {whole}."
+
+
+def _told_mode(cut: Cut, word: str, switch: Switch | None, line: str) -> str:
+    """Say that grad mode was off, and what switched it."""
+    if switch is None and _is_sample(cut):
+        return f"`{call_of(cut.place)}`{line} draws a sample, and the draw has no graph."
+    if switch is None:
+        return f"`{word}` was computed{line} with grad mode off."
+    where = f"line {switch.place.line}"
+    if switch.how == "decorator":
+        return f"`{word}` was computed under `@{switch.words}` ({where}), which records no graph."
+    return f"`{word}` was computed{line} under the `{switch.words}` of {where}, without a graph."
 
 
 def call_of(place: Place | None) -> str:
@@ -79,7 +86,7 @@ def mended(cut: Cut, word: str, switch: Switch | None, symptom: Place | None = N
     if place is None:
         return "compute with the tensor itself"
     if cut.how == "no_grad":
-        return _with_grad(place, word, switch, symptom)
+        return _with_grad(cut, place, word, switch, symptom)
     if cut.how in ("detach", "data") and place.owner and place.attribute in ("detach", "data"):
         if ".numpy()" in place.text:
             return f"compute line {place.line} with torch, on `{place.owner}` itself, not in NumPy"
@@ -93,7 +100,20 @@ def mended(cut: Cut, word: str, switch: Switch | None, symptom: Place | None = N
     return f"compute `{word}` with ops that have a gradient, in place of line {place.line}"
 
 
-def _with_grad(place: Place, word: str, switch: Switch | None, symptom: Place | None) -> str:
+def _is_sample(cut: Cut) -> bool:
+    """Tell whether a line draws from a distribution, which torch does without a graph."""
+    place = cut.place
+    return place is not None and not cut.below.direct and place.attribute == "sample"
+
+
+def _with_grad(
+    cut: Cut, place: Place, word: str, switch: Switch | None, symptom: Place | None
+) -> str:
+    if switch is None and _is_sample(cut):
+        line = _replaced(place, place.source.replace(".sample(", ".rsample("))
+        return f"{line}  # or use log_prob, where there is no rsample"
+    if switch is None and cut.below.direct:
+        return "torch.set_grad_enabled(True)  # it is off since an earlier cell, or in a caller"
     if switch is None:
         return f"put line {place.line} under `with torch.enable_grad()`"
     if switch.how == "decorator":
@@ -269,3 +289,31 @@ def is_without_grad(place: Place) -> bool:
     """Tell whether the text around a line switches grad mode off."""
     switch = switched_off(texts_at(place), place)
     return switch is not None and switch.around
+
+
+def _is_done(known: Pass) -> bool:
+    return bool(known.finished) and not known.failed and not known.create_graph
+
+
+def gradient_of(record: TensorRecord, model: Model) -> tuple[str, Place, str] | None:
+    """Tell whether a tensor is a gradient without a graph: what, by which pass, and the fix."""
+    done = [known for known in model.passes if _is_done(known)]
+    leaf = model.tensor(model.grad_values.get(record.tid, -1))
+    if leaf is not None:
+        made = next((known for known in reversed(done) if known.what == "backward"), None)
+        word = f"{best_name(leaf)}.grad"
+    else:
+        lines = {(name.line, name.label): name.name for name in record.names}
+        here = (
+            (known, lines.get((at.line, at.label)))
+            for known in reversed(done)
+            if known.what == "grad" and (at := model.place(known.site)) is not None
+        )
+        made, found = next(((known, name) for known, name in here if name), (None, ""))
+        word = found or ""
+    place = None if made is None else model.place(made.site)
+    if place is None or not place.source.endswith(")"):
+        return None
+    head = place.source[:-1].rstrip(", ")
+    new = f"{head}{'' if head.endswith('(') else ', '}create_graph=True)"
+    return word, place, _replaced(place, new)

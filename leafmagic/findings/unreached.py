@@ -76,10 +76,13 @@ class NotUsed(Rule):
             return
         groups: dict[str, list[Missed]] = {}
         for one in missed(model):
-            if one.cut is None:
+            if one.cut is None and one.earlier is None:
                 groups.setdefault(_whole(one.leaf, known, model), []).append(one)
         for path, group in groups.items():
             first = next((one for one in group if one.asked is not None), group[0])
+            held = known.held.get(first.leaf.tid)
+            if first.asked is None and held is not None and path == held.root:
+                continue  # a whole module that has no part in this cell, such as another head
             yield self._told(path, group, first, model)
 
     def _told(self, path: str, group: list[Missed], first: Missed, model: Model) -> Finding:
