@@ -6,11 +6,16 @@ import torch
 from torch import Tensor
 
 from leafmagic import autograd
-from leafmagic.build import state_of
 from leafmagic.cell import Place
+from leafmagic.findings.ends import Cut, first_cut, named, path_of, word_for
+from leafmagic.findings.leaves import made_at, meant_leaf
+from leafmagic.findings.mends import told
+from leafmagic.findings.reaching import newest_passes
 from leafmagic.ledger import tid_of
+from leafmagic.model import Model
+from leafmagic.reach import reach
 from leafmagic.recording import Trace
-from leafmagic.records import Pass, TensorRecord
+from leafmagic.records import Pass, TensorRecord, best_name
 from leafmagic.tracing import Tracer
 
 
@@ -39,123 +44,233 @@ def why(tensor: Tensor, trace: Trace | None = None, name: str = "") -> str:
     word = f"`{name}`" if name else "this tensor"
     with torch._C.DisableTorchFunction():
         if autograd.can_be_read(tensor) and tensor.grad is not None:
-            return f"{word}.grad is not None: it holds a gradient of shape {_shape(tensor)}."
+            return f"{word}.grad is not None: it holds a gradient of shape {list(tensor.shape)}."
+        model = record = None
+        if isinstance(trace, Tracer):
+            trace.drain()
+            model = trace.model
+            record = model.tensor(tid_of(tensor))
+        seen = _Seen(tensor, word, model, record)
         if not tensor.requires_grad:
-            return _without_grad(tensor, trace, word)
-        if not tensor.is_leaf:
-            return _of_non_leaf(tensor, trace, word)
-        return _of_leaf(tensor, trace, word)
+            return seen.without_grad()
+        return seen.of_leaf() if tensor.is_leaf else seen.of_non_leaf()
 
 
-def _shape(tensor: Tensor) -> str:
-    return str(list(tensor.shape))
+class _Seen:
+    """A tensor, and what a trace knows of it.
 
+    Parameters
+    ----------
+    word : str
+        What to call it.
+    model : Model or None
+        None where there is no trace that ran here.
+    record : TensorRecord or None
+        None where the trace did not meet the tensor.
+    """
 
-def _tracer(trace: Trace | None) -> Tracer | None:
-    return trace if isinstance(trace, Tracer) else None
+    def __init__(
+        self, tensor: Tensor, word: str, model: Model | None, record: TensorRecord | None
+    ) -> None:
+        self.tensor, self.word = tensor, word
+        self.model, self.record = model, record
 
+    def made(self) -> Place | None:
+        """Return where the trace saw it being made."""
+        if self.model is None or self.record is None:
+            return None
+        return made_at(self.model, self.record)
 
-def _record(tracer: Tracer, tensor: Tensor) -> TensorRecord | None:
-    tracer.drain()
-    return tracer.model.tensor(tid_of(tensor))
+    def origin(self) -> str:
+        """Return that place in brackets; empty where there is none."""
+        place = self.made()
+        return "" if place is None else f" (line {place.line}: {place.source})"
 
+    # Without requires_grad -------------------------------------------------------
 
-def _made_at(tracer: Tracer, tensor: Tensor) -> Place | None:
-    record = _record(tracer, tensor)
-    return None if record is None else tracer.sites.place(record.made.site)
-
-
-def _state(tracer: Tracer, tensor: Tensor) -> str:
-    record = _record(tracer, tensor)
-    return "" if record is None else state_of(tracer.model, record)
-
-
-def _finished_passes(tracer: Tracer) -> list[Pass]:
-    tracer.drain()
-    passes = tracer.model.passes
-    return [p for p in passes if p.finished and not p.failed and p.what == "backward"]
-
-
-def _retained_late(tracer: Tracer, tensor: Tensor) -> bool:
-    record = _record(tracer, tensor)
-    if record is None or record.retained is None:
-        return False
-    done = [known.ordinal for known in _finished_passes(tracer)]
-    return bool(done) and max(done) < record.retained.ordinal
-
-
-def _cleared_at(tracer: Tracer, tensor: Tensor) -> int | None:
-    """Return the line that set ``.grad`` to None after the last backward."""
-    record = _record(tracer, tensor)
-    if record is None or record.cleared is None:
-        return None
-    if any(known.ordinal > record.cleared.ordinal for known in tracer.model.passes):
-        return None
-    return tracer.model.line(record.cleared.site)
-
-
-def _origin(tensor: Tensor, trace: Trace | None) -> str:
-    """Return where the trace saw a tensor being made."""
-    tracer = _tracer(trace)
-    place = None if tracer is None else _made_at(tracer, tensor)
-    return "" if place is None else f" (line {place.line}: {place.source})"
-
-
-def _without_grad(tensor: Tensor, trace: Trace | None, word: str) -> str:
-    tracer = _tracer(trace)
-    state = "" if tracer is None else _state(tracer, tensor)
-    if state == "constant":
+    def without_grad(self) -> str:
+        """Say why it does not require grad."""
+        tensor, word = self.tensor, self.word
+        if not (tensor.is_floating_point() or tensor.is_complex()):
+            dtype = str(tensor.dtype).removeprefix("torch.")
+            kinds = "only floating point and complex tensors can have a gradient"
+            return f"{word} is {dtype}{self.origin()}: {kinds}."
+        cut = self._behind()
+        if cut is not None and self.model is not None:
+            switch = cut.switch(self.model)
+            return (
+                f"{word} was computed without grad: {told(cut, self._name(cut), switch)} "
+                "No gradient comes through there."
+            )
+        frozen = self._frozen()
+        if frozen:
+            return frozen
         return (
-            f"{word} was computed without grad{_origin(tensor, trace)}: the graph was cut there, "
-            "by no_grad, detach, a number or an integer, and no gradient comes through."
+            f"{word} does not require grad{self.origin()}. "
+            "Call requires_grad_() on it before it is used."
         )
-    if not (tensor.is_floating_point() or tensor.is_complex()):
-        dtype = str(tensor.dtype).removeprefix("torch.")
-        return f"{word} is {dtype}: only floating point and complex tensors can have a gradient."
-    return (
-        f"{word} does not require grad{_origin(tensor, trace)}. "
-        "Call requires_grad_() on it before it is used."
-    )
 
+    def _behind(self) -> Cut | None:
+        """Return what cut the graph behind it."""
+        if self.model is None or self.record is None:
+            return None
+        found = first_cut(self.model, [self.record.tid])
+        return None if found is None else found[0]
 
-def _of_non_leaf(tensor: Tensor, trace: Trace | None, word: str) -> str:
-    node = autograd.grad_fn_of(tensor)
-    made = f" by {node.name()}" if node is not None else ""
-    if not tensor.retains_grad:
+    def _name(self, cut: Cut) -> str:
+        return word_for(self.model, cut.below) if self.model is not None else ""
+
+    def _frozen(self) -> str:
+        """Say that it was frozen, and where."""
+        record, model = self.record, self.model
+        flagged = None if record is None or model is None else record.flagged[-1:]
+        if flagged and model is not None:
+            line = model.line(flagged[0].site)
+            if line is not None:
+                return (
+                    f"{self.word} was frozen at line {line}: its requires_grad is False. "
+                    "Call requires_grad_(True) on it to have a gradient."
+                )
+        if isinstance(self.tensor, torch.nn.Parameter):
+            return (
+                f"{self.word} is a parameter that is frozen: its requires_grad is False. "
+                "Call requires_grad_(True) on it to have a gradient."
+            )
+        return ""
+
+    # Computed --------------------------------------------------------------------
+
+    def of_non_leaf(self) -> str:
+        """Say that it is no leaf, or why what it retains did not come."""
+        tensor, word = self.tensor, self.word
+        if tensor.retains_grad:
+            return self._retained()
+        node = autograd.grad_fn_of(tensor)
+        made = f" by {node.name()}" if node is not None else ""
+        leaf = self._copied_from()
+        if leaf:
+            return (
+                f"{word} is a converted copy of `{leaf}`{self.origin()}, and not a leaf: the "
+                f"gradient is in `{leaf}.grad`. Make the conversion first, then call "
+                "requires_grad_()."
+            )
         return (
-            f"{word} is not a leaf: it was computed{made}{_origin(tensor, trace)}, and backward "
+            f"{word} is not a leaf: it was computed{made}{self.origin()}, and backward "
             "keeps gradients of leaves only. Call retain_grad() on it before backward."
         )
-    tracer = _tracer(trace)
-    if tracer is not None and _retained_late(tracer, tensor):
-        return (
-            f"retain_grad() was called on {word} after the last backward; it keeps the gradients "
-            "of later backward passes only. Call it before backward."
-        )
-    return f"{word} retains its gradient, and no backward has reached it since."
 
+    def _copied_from(self) -> str:
+        """Return the name of the leaf that it is a mere conversion of."""
+        if self.model is None or self.record is None:
+            return ""
+        meant = meant_leaf(self.model, self.record)
+        if meant is None or not meant.converted:
+            return ""
+        return best_name(meant.leaf) if f"`{best_name(meant.leaf)}`" != self.word else ""
 
-def _of_leaf(tensor: Tensor, trace: Trace | None, word: str) -> str:
-    base = tensor._base
-    if base is not None and base.requires_grad:
+    def _retained(self) -> str:
+        word, passes = self.word, self._done()
+        at = None if self.record is None else self.record.retained
+        if at is not None and passes and max(one.ordinal for one in passes) < at.ordinal:
+            return (
+                f"retain_grad() was called on {word} after the last backward; it keeps the "
+                "gradients of later backward passes only. Call it before backward."
+            )
         return (
-            f"{word} is a view taken under no_grad: it says that it is a leaf and requires grad, "
-            "but backward fills neither its .grad nor that of its base. "
-            "Take the view with grad mode on."
+            self._failed()
+            or self._by_grad()
+            or f"{word} retains its gradient, and no backward has reached it since."
         )
-    tracer = _tracer(trace)
-    if tracer is None:
-        return f"{word} is a leaf that requires grad; no backward has reached it yet."
-    passes = _finished_passes(tracer)
-    if not passes:
-        return f"{word} is a leaf that requires grad, but backward has not run yet in this trace."
-    cleared = _cleared_at(tracer, tensor)
-    if cleared is not None:
-        return f"{word}.grad was set to None at line {cleared}, after the last backward."
-    line = tracer.model.line(passes[-1].site)
-    where = f" (line {line})" if line is not None else ""
-    return (
-        f"The last backward{where} did not reach {word}: no path of the graph leads from its root "
-        f"to {word}, or the gradient was cleared since. Look for detach, no_grad, .item() or a "
-        f"new tensor with the same name on the way."
-    )
+
+    # Leaves ----------------------------------------------------------------------
+
+    def of_leaf(self) -> str:
+        """Say why no gradient came, or where it went."""
+        word, base = self.word, self.tensor._base
+        if base is not None and base.requires_grad:
+            return (
+                f"{word} is a view taken under no_grad: it says that it is a leaf and requires "
+                "grad, but backward fills neither its .grad nor that of its base. "
+                "Take the view with grad mode on."
+            )
+        if self.model is None:
+            return f"{word} is a leaf that requires grad; no backward has reached it yet."
+        cleared = self._cleared()
+        if cleared:
+            return cleared
+        failed = self._failed()
+        if failed:
+            return failed
+        if not self._done():
+            return self._by_grad() or (
+                f"{word} is a leaf that requires grad, but backward has not run yet in this trace."
+            )
+        return self._unreached(self.model)
+
+    def _done(self) -> list[Pass]:
+        """Return the calls of ``backward`` that came to their end."""
+        passes = [] if self.model is None else self.model.passes
+        return [p for p in passes if p.finished and not p.failed and p.what == "backward"]
+
+    def _failed(self) -> str:
+        """Say that the newest backward raised."""
+        if self.model is None or not self.model.passes or not self.model.passes[-1].failed:
+            return ""
+        line = self.model.line(self.model.passes[-1].site)
+        where = "" if line is None else f" at line {line}"
+        return f"The last backward{where} raised before it could fill {self.word}.grad."
+
+    def _by_grad(self) -> str:
+        """Say that gradients were asked for with ``autograd.grad`` alone."""
+        passes = [] if self.model is None else self.model.passes
+        done = [one for one in passes if one.finished and not one.failed]
+        if self.model is None or not done or any(one.what == "backward" for one in done):
+            return ""
+        line = self.model.line(done[-1].site)
+        where = "" if line is None else f" (line {line})"
+        return (
+            f"Gradients were computed with autograd.grad{where}, which returns them and fills no "
+            f".grad. Use what it returns, or call backward()."
+        )
+
+    def _cleared(self) -> str:
+        """Say that ``.grad`` was there, and was cleared after the last backward."""
+        record, model = self.record, self.model
+        if record is None or model is None or record.cleared is None:
+            return ""
+        passes = self._done()
+        if not passes or any(one.ordinal > record.cleared.ordinal for one in model.passes):
+            return ""
+        line = model.line(record.cleared.site)
+        at = "" if line is None else f" at line {line}"
+        how = "cleared by zero_grad()" if record.cleared.what == "zero_grad" else "set to None"
+        return f"{self.word}.grad was {how}{at}, after the last backward. Read it before that line."
+
+    def _unreached(self, model: Model) -> str:
+        """Say where the path from a leaf to the loss ends."""
+        word, newest = self.word, self._done()[-1]
+        line = model.line(newest.site)
+        where = "" if line is None else f" (line {line})"
+        roots = [tid for one in newest_passes(model) if one.what == "backward" for tid in one.roots]
+        loss = next((name for tid in roots if (name := model.name_of(tid))), "")
+        whole = f"`{loss}`" if loss else "its root"
+        start = f"The last backward{where} did not reach {word}: "
+        record = self.record
+        if record is None:
+            return f"{start}{whole} was not computed from it."
+        cut, used = path_of(model, record, roots)
+        if cut is not None:
+            return start + told(cut, word_for(model, cut.below), cut.switch(model))
+        made = made_at(model, record)
+        if made is not None and record.made.ordinal > newest.finished and not record.registered:
+            return f"{start}it was made after it, at line {made.line}."
+        if record.index in {leaf.index for leaf in reach(model, roots).leaves}:
+            return f"The last backward{where} reached {word}; its gradient was cleared since."
+        if used is not None:
+            return (
+                f"{start}it is used for `{word_for(model, used)}` only, which is no part of "
+                f"{whole}."
+            )
+        others = named(reach(model, roots).leaves)
+        rest = f" It was computed from {others}." if others else ""
+        return f"{start}{whole} was not computed from it.{rest}"

@@ -127,7 +127,17 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "wording",
     ),
     "api": ("cell", "celltext", "graph", "names", "options", "tracing"),
-    "reasons": ("autograd", "build", "cell", "ledger", "recording", "records", "tracing"),
+    "reasons": (
+        "autograd",
+        "cell",
+        "findings",
+        "ledger",
+        "model",
+        "reach",
+        "recording",
+        "records",
+        "tracing",
+    ),
     # The notebook.
     "screen": ("guard", "recording", "render"),
     "celltext": ("cell",),

@@ -1,0 +1,207 @@
+"""Why ``.grad`` is None: each answer, and torch's own word that it is true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tracing_kit import run_traced
+
+import leafmagic
+
+ANSWERS: dict[str, tuple[str, str, str, str]] = {
+    # cell, expression, what is said, what torch confirms
+    "it has one": (
+        "x = torch.ones(2, requires_grad=True)\nx.sum().backward()",
+        "x",
+        "`x`.grad is not None: it holds a gradient of shape [2].",
+        "x.grad is not None",
+    ),
+    "no leaf": (
+        "x = torch.ones(2, requires_grad=True)\nh = x * 2\nh.sum().backward()",
+        "h",
+        "`h` is not a leaf: it was computed by MulBackward0 (line 2: x * 2)",
+        "not h.is_leaf and not h.retains_grad and x.grad is not None",
+    ),
+    "a converted copy": (
+        "x = torch.ones(2, requires_grad=True)\ny = x.double()\ny.sum().backward()",
+        "y",
+        "`y` is a converted copy of `x` (line 2: x.double()), and not a leaf: the gradient is in",
+        "not y.is_leaf and x.grad is not None",
+    ),
+    "retained too late": (
+        "x = torch.ones(2, requires_grad=True)\nh = x * 2\nh.sum().backward()\nh.retain_grad()",
+        "h",
+        "retain_grad() was called on `h` after the last backward",
+        "h.retains_grad and h.grad is None",
+    ),
+    "retained, and backward raised": (
+        "x = torch.ones(2, requires_grad=True)\nh = x.exp()\nh.retain_grad()\nh2 = h * h\n"
+        "h.detach().add_(1)\ntry:\n    h2.sum().backward()\nexcept RuntimeError:\n    pass",
+        "h",
+        "The last backward at line 7 raised before it could fill `h`.grad.",
+        "h.retains_grad and h.grad is None",
+    ),
+    "no backward yet": (
+        "x = torch.ones(2, requires_grad=True)\nloss = x.sum()",
+        "x",
+        "`x` is a leaf that requires grad, but backward has not run yet in this trace.",
+        "x.is_leaf and loss.requires_grad",
+    ),
+    "detached on the way": (
+        "x = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "h = (x * 2).detach()\nloss = (h * b).sum()\nloss.backward()",
+        "x",
+        "The last backward (line 5) did not reach `x`: `(x * 2).detach()` at line 3 cuts the graph",
+        "b.grad is not None and not h.requires_grad",
+    ),
+    "under no_grad on the way": (
+        "x = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "with torch.no_grad():\n    h = x * 2\nloss = (h * b).sum()\nloss.backward()",
+        "x",
+        "`h` was computed at line 4 under the `torch.no_grad()` of line 3, without a graph.",
+        "b.grad is not None and not h.requires_grad",
+    ),
+    "a number on the way": (
+        "x = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "scale = x.norm().item()\nloss = (b * scale).sum()\nloss.backward()",
+        "x",
+        "`x.norm().item()` at line 3 makes a plain number, which autograd does not follow.",
+        "b.grad is not None and isinstance(scale, float)",
+    ),
+    "copied on the way": (
+        "x = torch.ones((), requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "h = torch.tensor([x, x])\nloss = (b * h).sum()\nloss.backward()",
+        "x",
+        "`torch.tensor([x, x])` at line 3 copies the numbers of `x`; the copy has no history.",
+        "b.grad is not None and not h.requires_grad",
+    ),
+    "not used for the loss": (
+        "x = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "loss = b.sum()\nloss.backward()",
+        "x",
+        "The last backward (line 4) did not reach `x`: `loss` was not computed from it. "
+        "It was computed from `b`.",
+        "b.grad is not None",
+    ),
+    "used for something else": (
+        "x = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "prior = x * 3\nloss = b.sum()\nloss.backward()",
+        "x",
+        "it is used for `prior` only, which is no part of `loss`.",
+        "b.grad is not None and prior.requires_grad",
+    ),
+    "made after it": (
+        "b = torch.ones(2, requires_grad=True)\nb.sum().backward()\n"
+        "x = torch.ones(2, requires_grad=True)",
+        "x",
+        "The last backward (line 2) did not reach `x`: it was made after it, at line 3.",
+        "x.is_leaf and b.grad is not None",
+    ),
+    "cleared by zero_grad": (
+        "net = torch.nn.Linear(2, 1)\nnet(torch.ones(1, 2)).sum().backward()\nnet.zero_grad()",
+        "net.weight",
+        "`net.weight`.grad was cleared by zero_grad() at line 3, after the last backward.",
+        "net.weight.grad is None",
+    ),
+    "set to None": (
+        "x = torch.ones(2, requires_grad=True)\nx.sum().backward()\nx.grad = None",
+        "x",
+        "`x`.grad was set to None at line 3, after the last backward.",
+        "x.is_leaf",
+    ),
+    "backward raised": (
+        "x = torch.ones(2, requires_grad=True)\nloss = x * 2\n"
+        "try:\n    loss.backward()\nexcept RuntimeError:\n    pass",
+        "x",
+        "The last backward at line 4 raised before it could fill `x`.grad.",
+        "x.is_leaf and loss.numel() == 2",
+    ),
+    "autograd.grad": (
+        "x = torch.ones(2, requires_grad=True)\ng, = torch.autograd.grad(x.sum(), x)",
+        "x",
+        "Gradients were computed with autograd.grad (line 2), which returns them",
+        "g is not None",
+    ),
+    "a phantom": (
+        "w = torch.ones(4, requires_grad=True)\nwith torch.no_grad():\n    x = w.view(2, 2)\n"
+        "x.sum().backward()",
+        "x",
+        "`x` is a view taken under no_grad",
+        "x.is_leaf and x.requires_grad and w.grad is None",
+    ),
+    "frozen at a line": (
+        "x = torch.ones(2, requires_grad=True)\nx.requires_grad_(False)",
+        "x",
+        "`x` was frozen at line 2: its requires_grad is False.",
+        "not x.requires_grad",
+    ),
+    "a frozen parameter": (
+        "net = torch.nn.Linear(2, 1).requires_grad_(False)\nnet(torch.ones(1, 2))",
+        "net.weight",
+        "`net.weight` was frozen at line 1: its requires_grad is False.",
+        "not net.weight.requires_grad",
+    ),
+    "does not require grad": (
+        "x = torch.ones(2)",
+        "x",
+        "`x` does not require grad (line 1: torch.ones(2)). Call requires_grad_() on it",
+        "x.is_leaf",
+    ),
+    "computed without grad": (
+        "x = torch.ones(2, requires_grad=True)\nwith torch.no_grad():\n    h = x * 2",
+        "h",
+        "`h` was computed without grad: `h` was computed at line 3 under the `torch.no_grad()` "
+        "of line 2",
+        "not h.requires_grad and h.grad_fn is None",
+    ),
+    "integers": (
+        "x = torch.ones(2, 2, requires_grad=True)\ni = x.argmax()",
+        "i",
+        "`i` is int64 (line 2: x.argmax()): only floating point and complex tensors",
+        "i.dtype is torch.int64",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("title", ANSWERS)
+def test_the_answer_is_given_and_true(title: str) -> None:
+    cell, expression, said, confirmed = ANSWERS[title]
+    ran = run_traced(cell)
+    assert ran.error is None
+    tensor = eval(expression, ran.ns)
+    answer = leafmagic.why(tensor, ran.trace, expression)
+    assert said in answer
+    assert eval(confirmed, ran.ns), "torch does not agree"
+    assert title == "it has one" or tensor.grad is None
+    assert len(answer) < 400
+
+
+def test_a_trace_from_a_file_is_no_help_and_no_harm(tmp_path: Any) -> None:
+    ran = run_traced("x = torch.ones(2, requires_grad=True)\nh = x * 2")
+    ran.trace.save(str(tmp_path / "kept.json"))
+    kept = leafmagic.load(str(tmp_path / "kept.json"))
+    assert "no backward has reached it yet" in leafmagic.why(ran.ns["x"], kept, "x")
+    assert "`h` is not a leaf" in leafmagic.why(ran.ns["h"], kept, "h")
+
+
+def test_a_cell_is_asked_in_a_shell(shell: Any, run_cell: Any, capsys: Any) -> None:
+    shell.extension_manager.load_extension("leafmagic")
+    run_cell(
+        "import torch\nnet = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))"
+    )
+    run_cell(
+        "%%autograd --mode off\n"
+        "with torch.no_grad():\n"
+        "    h = net[0](torch.ones(1, 2))\n"
+        "loss = net[1](h).sum()\n"
+        "loss.backward()"
+    )
+    capsys.readouterr()
+    run_cell("%autograd why net[0].weight")
+    told = capsys.readouterr().out
+    assert "The last backward (line 5) did not reach `net[0].weight`" in told
+    assert "under the `torch.no_grad()` of line 2" in told
+    run_cell("%autograd why net[1].weight")
+    assert "is not None" in capsys.readouterr().out
