@@ -1011,10 +1011,8 @@ def _cells(code: str) -> Any:
 
 def _of(value: Any, where: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Yield the numbers that a value holds: tensors with gradients, modules, containers."""
-    if isinstance(value, torch.Tensor) and value.is_meta:
-        yield where, str(value)
-    elif isinstance(value, torch.Tensor):
-        yield where, (value.detach().to_dense() if value.is_sparse else value.detach()).clone()
+    if isinstance(value, torch.Tensor):
+        yield where, str(value) if value.is_meta else value.detach().to_dense().clone()
         if value.is_leaf and value.grad is not None:
             yield f"{where}.grad", value.grad.detach().to_dense().clone()
     elif isinstance(value, torch.nn.Module):
