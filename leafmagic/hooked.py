@@ -37,17 +37,22 @@ def _is_alike(hook: Any, other: Any) -> bool:
     if hook is other:
         return True
     code = code_of(hook)
-    if code is None or code != code_of(other) or isinstance(hook, functools.partial):
+    if code is None or code != code_of(other):
         return False
     one, two = _captured(hook), _captured(other)
     return len(one) == len(two) and all(map(operator.is_, one, two))
 
 
 def _captured(hook: Any) -> list[Any]:
-    """Return what a hook brings along: its object, its defaults, its variables."""
+    """Return what a hook brings along: its object, its arguments, its variables."""
+    found: list[Any] = []
+    if isinstance(hook, functools.partial):
+        found += [functools.partial, *hook.args, *hook.keywords.values()]
+        hook = hook.func
     plain = getattr(hook, "__func__", hook)
-    owner = [hook.__self__] if plain is not hook else []
-    return [*owner, *(plain.__defaults__ or ()), *(plain.__closure__ or ())]
+    if plain is not hook:
+        found.append(hook.__self__)
+    return [*found, *(plain.__defaults__ or ()), *(plain.__closure__ or ())]
 
 
 def code_of(hook: Any) -> CodeType | None:

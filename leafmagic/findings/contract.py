@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from leafmagic.cell import Place
+from leafmagic.cell import Place, is_module_word
 from leafmagic.events import BackwardReturned, OpCalled
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.fixes import chained, replace_expression, replace_statement
@@ -108,9 +108,9 @@ def _is_complex(record: TensorRecord) -> bool:
 
 def _root_name(place: Place | None, event: Raised, root: TensorRecord) -> str:
     if place is not None and event.direct and event.op == "backward" and place.owner:
-        first = place.owner if place.attribute == "backward" else ""
-        if first and not first.startswith("torch"):
-            return first
+        owner = place.owner if place.attribute == "backward" else ""
+        if owner and owner != "autograd" and not is_module_word(owner):
+            return owner
     return best_name(root)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import weakref
 
@@ -187,6 +188,15 @@ def test_hooks_that_are_alike() -> None:
     handles[0].remove()
     w.register_hook(halve)
     assert alike_hooks(w) == 3
+
+    def scale(k: float, g: torch.Tensor) -> torch.Tensor:
+        return g * k
+
+    for k in (0.5, 0.5, 2.0):
+        w.register_hook(functools.partial(scale, k))
+    assert alike_hooks(w) == 1
+    w.register_hook(functools.partial(scale, 2.0))
+    assert alike_hooks(w) == 2
 
 
 REFUSED = {
