@@ -90,7 +90,7 @@ class Alias:
 
 
 class Overwritten(NamedTuple):
-    """What a node saved and what was written over it; see `leafmagic.looks.MemoryChanged`."""
+    """What a node saved and what was written over it; see `leafmagic.breaks.MemoryChanged`."""
 
     how: str
     wrote: int
@@ -108,9 +108,12 @@ class MemoryWatch:
     ----------
     aliases : list of Alias
         What NumPy holds.
+    writes : int
+        How often an op wrote in place, in whatever way.
     """
 
     def __init__(self) -> None:
+        self.writes = 0
         self.aliases: list[Alias] = []
         self._lent: dict[int, int] = {}
         """From the tid of a ``.data`` to that of its tensor."""
@@ -140,6 +143,7 @@ class MemoryWatch:
         index : optional
             Of the elements.
         """
+        self.writes += 1
         if not self._lent:
             return
         for target in targets:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from leafmagic.breaks import Foreseen, GradientBroke, MemoryChanged
 from leafmagic.ends import Kept
 from leafmagic.events import (
     Accessed,
@@ -274,81 +275,6 @@ class Wired(NamedTuple):
     optimizers: tuple[OptimizerSeen, ...]
 
 
-class GradientBroke(NamedTuple):
-    """A node was seen to break the gradient, in a pass that was watched.
-
-    Attributes
-    ----------
-    site : int
-        Of the pass.
-    nid : int
-        0 where the node is not known.
-    name : str
-        What torch calls the node.
-    how : str
-        ``nan`` or ``inf``: what came was finite, what went on is not; ``forward``: its
-        result was not finite already; ``cut``: a clamp took away the gradient of elements
-        of a leaf; ``saturated``, ``step``: a clamp, or a step function, took away all.
-    bad, total : int
-        How many elements of how many.
-    masked : bool
-        Whether the gradient that came for these elements was zero.
-    half : bool
-        Whether it happened in half precision.
-    cause : str
-        What the node saved: see `leafmagic.causes.Cause`.
-    number : int
-        How many elements of that kind there are.
-    leaves : tuple of int
-        tids of the leaves that got the broken gradient.
-    """
-
-    ordinal: int
-    site: int
-    nid: int
-    name: str
-    how: str
-    bad: int
-    total: int
-    masked: bool
-    half: bool
-    cause: str
-    number: int
-    leaves: tuple[int, ...]
-
-
-class MemoryChanged(NamedTuple):
-    """What a node of a pass saved was written over in a way that torch does not count.
-
-    Attributes
-    ----------
-    site : int
-        Of the pass.
-    how : str
-        ``data``: through ``.data``; ``set_data``: by an assignment to it; ``numpy``,
-        ``from_numpy``: by NumPy, which was given the memory, or gave it.
-    wrote : int
-        Site of the write; for ``numpy`` of the call that gave the memory away.
-    tid : int
-        The tensor whose memory it is.
-    first, last : int
-        For NumPy the write was noticed before line `last` ran and not yet before `first`.
-    nid, name, slot
-        The node, what torch calls it, and what it saved.
-    """
-
-    ordinal: int
-    site: int
-    how: str
-    wrote: int
-    tid: int
-    first: int
-    last: int
-    nid: int
-    name: str
-    slot: str
-
-
 class Finished(NamedTuple):
     """The traced code came to its end."""
 
@@ -377,6 +303,7 @@ Event = (
     | GradientSeen
     | GradientBroke
     | MemoryChanged
+    | Foreseen
     | Kept
     | Finished
     | Wired

@@ -27,7 +27,7 @@ _STEPS = ("RoundBackward", "FloorBackward", "CeilBackward", "TruncBackward", "Si
 
 
 class Broken(NamedTuple):
-    """A node that broke the gradient; see `leafmagic.looks.GradientBroke`."""
+    """A node that broke the gradient; see `leafmagic.breaks.GradientBroke`."""
 
     nid: int
     name: str

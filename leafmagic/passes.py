@@ -7,17 +7,18 @@ from typing import Any
 
 from torch import Tensor
 
-from leafmagic.autograd import flatten, grad_fn_of
+from leafmagic.autograd import corrupted_saves, flatten, grad_fn_of
+from leafmagic.breaks import Foreseen, GradientBroke, MemoryChanged
 from leafmagic.counting import is_calm
 from leafmagic.events import BackwardCalled, BackwardReturned, PassRepeated
 from leafmagic.fingerprints import MemoryWatch
 from leafmagic.ledger import REFS, Ledger
 from leafmagic.log import EventLog
-from leafmagic.looks import GradientBroke, MemoryChanged
 from leafmagic.nodewatch import NodeWatch
 
 _LOOKS = 2
 """So many passes from one place are watched."""
+_MOST_ROOTS = 50
 _MOST_LOOKS = 5
 """So many where the root is no number."""
 
@@ -78,13 +79,14 @@ class PassRecorder:
         again = self._places(called, roots)
         if not again:
             self.log.emit(called)
-        self._check(site, roots)
+        whole = name == "backward" and kwargs.get("inputs") is None
+        self._check(site, roots, whole=whole)
         if self.watching and not self._open:
             self._look(site, roots, inputs)
         self._open.append((called, again))
         return roots
 
-    def _check(self, site: int, roots: list[Tensor]) -> None:
+    def _check(self, site: int, roots: list[Tensor], *, whole: bool) -> None:
         """Compare what the nodes saved with what was written since, in the first passes."""
         checks = self._checks.get(site, 0)
         if checks >= _MOST_LOOKS or any(map(self.ledger.is_deep, roots)):
@@ -94,6 +96,28 @@ class PassRecorder:
             nid, name = self.ledger.number_of(node), node.name()
             event = self.log.next_ordinal(), site, how, wrote, tid, first, last, nid, name, slot
             self.log.emit(MemoryChanged(*event))
+        if whole and self.memory.writes:
+            # All nodes will be asked for what they saved.
+            self._foresee(site, roots)
+
+    def _foresee(self, site: int, roots: list[Tensor]) -> bool:
+        """Record what a pass will be refused for, if it will."""
+        roots = [root for root in roots if grad_fn_of(root) is not None]
+        found = tuple(corrupted_saves(self.ledger.number_of, roots))
+        if found:
+            tids = tuple([self.ledger.tensor(root) for root in roots])
+            self.log.emit(Foreseen(self.log.next_ordinal(), site, tids, found))
+        return bool(found)
+
+    def look_ahead(self) -> None:
+        """Look at graphs that no pass has run over when the cell is at its end."""
+        if not self.memory.writes or self._looks or self._checks:
+            return
+        live = [t for _, t in self.ledger.live() if grad_fn_of(t) is not None]
+        for number in (True, False):
+            roots = [t for t in live if (t.numel() == 1) is number and not self.ledger.is_deep(t)]
+            if self._foresee(0, roots[-_MOST_ROOTS:]):
+                return
 
     def _look(self, site: int, roots: list[Tensor], inputs: list[Tensor]) -> None:
         """Watch the pass, if it is one of the first from its place, or its root is no number."""

@@ -114,6 +114,7 @@ class Recorder(TorchFunctionMode):
         # They hold the globals of the code that called.
         self._spots.clear()
         self.updates.remove()
+        self._safely(self.passes.look_ahead)
         # In case it lies on no stack just now: torch takes a mode off while its handler
         # runs and puts it back afterwards.
         self.off = True

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from leafmagic.breaks import MemoryChanged
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.source import Source, source_at
-from leafmagic.looks import MemoryChanged
 from leafmagic.model import Model
 from leafmagic.records import NodeRecord, TensorRecord, best_name
 
@@ -110,9 +111,11 @@ class UntrackedWrite(Rule):
         shown = f"`{array}`" if array else "an array"
         memory = f"is the memory of `{name}`" if name else "shares the memory of a tensor"
         fix = "write after backward, or to a copy"
+        edits: tuple[Edit, ...] = ()
         if place is not None and place.source and event.how == "numpy":
             copied = fixes.chained(place.source, "copy()")
             fix = f"{place.targets[0]} = {copied}" if len(place.targets) == 1 else copied
+            edits = fixes.replace_expression(place, copied)
         elif name:
             fix = f"make {name} with torch.tensor(...), which copies, or write after backward"
         return self.finding(
@@ -120,6 +123,7 @@ class UntrackedWrite(Rule):
             "writes to it, and NumPy writes are not counted: the gradient will be wrong, "
             "without an error.",
             fix=fix,
+            edits=edits,
             variable=array or name,
             cause=wrote or at,
             symptom=model.line(event.site),

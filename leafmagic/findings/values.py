@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from leafmagic.breaks import GradientBroke
 from leafmagic.cell import Place
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.looks import GradientBroke
 from leafmagic.model import Model
 from leafmagic.records import NodeRecord, TensorRecord, best_name
 
@@ -97,9 +97,11 @@ class DegenerateGrad(Rule):
                 else ""
             )
             ends += f" It reaches {_listed(names)}." if names else ""
+        safe = _rewritten(place, _stem(event)) if place is not None and event.cause else ""
         yield self.finding(
             what + ends,
-            fix=_fix(event, place),
+            fix=safe or _fix(event),
+            edits=fixes.replace_expression(place, safe) if place is not None and safe else (),
             variable=names[0] if names else None,
             cause=place or model.place(event.site),
             symptom=model.line(event.site),
@@ -189,13 +191,9 @@ def _listed(names: list[str]) -> str:
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _fix(event: GradientBroke, place: Place | None) -> str:
-    """Return the expression with a safe argument, or what to do in words."""
+def _fix(event: GradientBroke) -> str:
+    """Return what to do, in words."""
     stem, cause = _stem(event), event.cause
-    if place is not None and cause:
-        safe = _rewritten(place, stem)
-        if safe:
-            return safe
     if cause == "factor":
         return "keep inf and nan out of both factors: mask the argument before the function"
     if cause == "empty":

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from typing import Any
 
+from leafmagic.breaks import Foreseen
 from leafmagic.cell import Place, is_module_word
 from leafmagic.events import WriteAttempted
 from leafmagic.findings import fixes, rewrites
-from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.pieces import kept_piece
 from leafmagic.looks import Raised
 from leafmagic.model import Model
@@ -137,7 +139,7 @@ def writes_unasked(record: TensorRecord, writes: list[Moment]) -> bool:
     )
 
 
-def culprits(event: Raised, model: Model) -> Iterator[tuple[NodeRecord, str, str]]:
+def culprits(event: Raised | Foreseen, model: Model) -> Iterator[tuple[NodeRecord, str, str]]:
     """Yield the nodes whose saved tensors were changed, with slot and torch's words."""
     for nid, slot, text in event.culprits[:3]:
         node = model.nodes.get(nid)
@@ -204,24 +206,33 @@ class SavedTensorMutated(Rule):
     kind = "saved_tensor_mutated"
     code = "LM202"
     severity = "error"
-    events = (Raised,)
+    events = (Foreseen, Raised)
 
-    def check(self, event: Raised, model: Model) -> Iterator[Finding]:
+    def __init__(self) -> None:
+        self._foreseen = 0
+
+    def check(self, event: Raised | Foreseen, model: Model) -> Iterator[Finding]:
         """Find who saved the tensor and who wrote to it."""
+        if isinstance(event, Raised) and kept_piece(event, model) is not None:
+            return  # `StaleGraph` tells of it.
+        told = 0 if isinstance(event, Raised) and event.site == self._foreseen else 1
+        self._foreseen = 0
         for node, slot, text in culprits(event, model):
             changed = changed_since(model, node, text)
-            if (
-                changed is not None
-                and not writes_unasked(*changed)
-                # A graph that is older than an update is told of by `StaleGraph`.
-                and kept_piece(event, model, changed[1]) is None
-            ):
-                yield self._told(model, event, node, slot, text, *changed)
+            if changed is None or writes_unasked(*changed):
+                continue
+            if isinstance(event, Foreseen):
+                # A weight that an update changed: what torch says tells more.
+                if changed[0].is_leaf and changed[0].requires_grad:
+                    continue
+                self._foreseen = event.site
+            finding = self._told(model, event, node, slot, text, *changed)
+            yield dataclasses.replace(finding, count=told, severity=_gravity(event, model))
 
     def _told(
         self,
         model: Model,
-        event: Raised,
+        event: Raised | Foreseen,
         node: NodeRecord,
         slot: str,
         text: str,
@@ -244,16 +255,52 @@ class SavedTensorMutated(Rule):
         )
         fix = fixes.out_of_place(place, name) if place is not None else ""
         edits = () if place is None else rewrites.new_tensor(place, name)
+        edits = edits or rewrites.cloned(saved, name, result=slot == "result")
+        other, made = _memory_of(model, node, record, name)
+        if record.is_leaf and record.requires_grad:
+            # A new tensor would be no leaf; the update comes too early.
+            fix, edits = f"run every backward() before the update, or {where} after it", ()
+        elif made is not None and made.source:
+            copied = fixes.chained(made.source, "clone()")
+            fix, edits = f"{name} = {copied}", fixes.replace_expression(made, copied)
+        whose = f", which is the memory of `{other}`," if other else ""
         return self.finding(
-            f"{node.seen.name} ({where}) saved `{name}` as {role} for backward; "
-            f"`{writes[0].what}` changed it in place at {told}{then}.",
+            f"{node.seen.name} ({where}) saved `{other or name}` as {role} for backward; "
+            f"`{writes[0].what}` changed {f'`{name}`{whose}' if other else 'it'} in place at "
+            f"{told}{then}.",
             fix=fix or f"use {name}.clone() in {where}, or write to it after backward",
-            edits=edits or rewrites.cloned(saved, name, result=slot == "result"),
+            edits=edits,
             variable=name,
             cause=place,
             symptom=model.line(event.site),
             record=record,
         )
+
+
+def _memory_of(
+    model: Model, node: NodeRecord, record: TensorRecord, name: str
+) -> tuple[str, Place | None]:
+    """Return the name of what a node saved, where another tensor of its memory was written.
+
+    And where that other tensor was made, if a variable was bound to it there.
+    """
+    root = model.root(record)
+    for near in _operands_of(model, node):
+        other = best_name(near)
+        if near.tid != record.tid and model.root(near) == root and other and other != name:
+            made = model.place(record.made.site)
+            bound = made is not None and made.targets == (name,)
+            return other, made if bound else None
+    return "", None
+
+
+def _gravity(event: Raised | Foreseen, model: Model) -> Severity:
+    """Return how bad it is: where no pass was run, none may be meant to."""
+    if isinstance(event, Raised) or event.site:
+        return "error"
+    roots = [model.tensor(tid) for tid in event.inputs]
+    losses = [root for root in roots if root is not None and not root.seen.shape]
+    return "warning" if losses else "info"
 
 
 def changed_since(

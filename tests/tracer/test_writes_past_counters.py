@@ -110,3 +110,60 @@ y.sum().backward()
     assert torch.equal(plain.ns["x"].grad, traced.ns["x"].grad)
     (found,) = traced.trace.findings
     assert (found.variable, found.line, found.symptom_line) == ("arr", 5, 6)
+
+
+def test_what_torch_will_refuse_is_known_before_it_does() -> None:
+    text = """
+from leafmagic import last
+x = torch.zeros(2, requires_grad=True)
+a = x.exp()
+a += 1
+def look(grad):
+    told.extend(last().findings)
+told = []
+b = a * 1
+b.register_hook(look)
+try:
+    b.sum().backward()
+except RuntimeError as error:
+    said = error
+"""
+    ran = run_traced(text)
+    check_well(ran)
+    (found,) = ran.trace.findings
+    assert (found.kind, found.variable, found.line) == ("saved_tensor_mutated", "a", 5)
+    assert (found.severity, found.count) == ("error", 1)
+    assert [early.line for early in ran.ns["told"]] == [5]
+    assert found.explanation() in ran.ns["said"].__notes__
+
+
+def test_a_pass_to_some_leaves_may_leave_the_changed_part_out() -> None:
+    text = """
+x = torch.zeros(2, requires_grad=True)
+y = torch.zeros(2, requires_grad=True)
+a = x.exp()
+loss = a.sum() + (y * 2).sum()
+with torch.no_grad():
+    a.add_(1)
+gradient, = torch.autograd.grad(loss, y, retain_graph=True)
+loss.backward(inputs=[y])
+"""
+    ran = run_traced(text)
+    check_well(ran)
+    assert ran.trace.findings == ()
+
+
+@pytest.mark.parametrize(("end", "severity"), [("a.sum()", "warning"), ("a * 2", "info")])
+def test_a_graph_that_nobody_ran_over_is_looked_at_in_the_end(end: str, severity: str) -> None:
+    text = f"""
+x = torch.zeros(2, requires_grad=True)
+a = x.exp()
+kept = {end}
+a += 1
+"""
+    (found,) = run_traced(text).trace.findings
+    assert (found.kind, found.severity, found.line) == ("saved_tensor_mutated", severity, 5)
+    assert (
+        run_traced(text + "try:\n    kept.sum().backward()\nexcept RuntimeError:\n    pass").error
+        is None
+    )

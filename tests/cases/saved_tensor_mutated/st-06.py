@@ -15,3 +15,12 @@ h = torch.zeros(2, requires_grad=True)
 a = torch.exp(h)
 a += 1  #! cause
 a.sum().backward()  #! symptom
+
+# === fixed
+import torch
+h = torch.zeros(2, requires_grad=True)
+a = torch.exp(h)
+a = a + 1
+a.sum().backward()
+# === check
+assert h.grad.tolist() == [1., 1.]

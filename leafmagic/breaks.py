@@ -1,0 +1,102 @@
+"""What was seen of a pass: gradients that broke, and memory that is no more what was saved.
+
+Plain immutable records like those of `leafmagic.events`, in the same order of numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class GradientBroke(NamedTuple):
+    """A node was seen to break the gradient, in a pass that was watched.
+
+    Attributes
+    ----------
+    site : int
+        Of the pass.
+    nid : int
+        0 where the node is not known.
+    name : str
+        What torch calls the node.
+    how : str
+        ``nan`` or ``inf``: what came was finite, what went on is not; ``forward``: its
+        result was not finite already; ``cut``: a clamp took away the gradient of elements
+        of a leaf; ``saturated``, ``step``: a clamp, or a step function, took away all.
+    bad, total : int
+        How many elements of how many.
+    masked : bool
+        Whether the gradient that came for these elements was zero.
+    half : bool
+        Whether it happened in half precision.
+    cause : str
+        What the node saved: see `leafmagic.causes.Cause`.
+    number : int
+        How many elements of that kind there are.
+    leaves : tuple of int
+        tids of the leaves that got the broken gradient.
+    """
+
+    ordinal: int
+    site: int
+    nid: int
+    name: str
+    how: str
+    bad: int
+    total: int
+    masked: bool
+    half: bool
+    cause: str
+    number: int
+    leaves: tuple[int, ...]
+
+
+class MemoryChanged(NamedTuple):
+    """What a node of a pass saved was written over in a way that torch does not count.
+
+    Attributes
+    ----------
+    site : int
+        Of the pass.
+    how : str
+        ``data``: through ``.data``; ``set_data``: by an assignment to it; ``numpy``,
+        ``from_numpy``: by NumPy, which was given the memory, or gave it.
+    wrote : int
+        Site of the write; for ``numpy`` of the call that gave the memory away.
+    tid : int
+        The tensor whose memory it is.
+    first, last : int
+        For NumPy the write was noticed before line `last` ran and not yet before `first`.
+    nid, name, slot
+        The node, what torch calls it, and what it saved.
+    """
+
+    ordinal: int
+    site: int
+    how: str
+    wrote: int
+    tid: int
+    first: int
+    last: int
+    nid: int
+    name: str
+    slot: str
+
+
+class Foreseen(NamedTuple):
+    """What torch will refuse: what a graph saved was changed in place.
+
+    Attributes
+    ----------
+    site : int
+        Of the pass that is about to run; 0 at the end of a cell that ran none.
+    inputs : tuple of int
+        The roots.
+    culprits : tuple
+        As in `leafmagic.looks.Raised`.
+    """
+
+    ordinal: int
+    site: int
+    inputs: tuple[int, ...]
+    culprits: tuple[tuple[int, str, str], ...]
