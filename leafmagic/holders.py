@@ -17,6 +17,7 @@ from leafmagic.cell import CellSource, is_user_file
 from leafmagic.ends import Kept
 from leafmagic.ledger import tid_of
 from leafmagic.owners import is_users_name
+from leafmagic.peeks import inside, is_a, spelt
 
 FEWEST = 3
 """So many tensors in one place are worth a look."""
@@ -53,9 +54,16 @@ def _computed(values: Any) -> list[Tensor]:
     found: dict[int, Tensor] = {}
     for value in values:
         for item in value if type(value) in (tuple, list) and len(value) < FEWEST + 2 else (value,):
-            if isinstance(item, Tensor) and grad_fn_of(item) is not None:
+            if is_a(item, Tensor) and _has_graph(item):
                 found[id(item)] = item
     return list(found.values())
+
+
+def _has_graph(tensor: Tensor) -> bool:
+    try:
+        return grad_fn_of(tensor) is not None
+    except Exception:
+        return False
 
 
 def _containers(namespace: Mapping[str, Any]) -> Iterator[tuple[str, list[Tensor]]]:
@@ -73,11 +81,18 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     yield name, value
     if type(value) is dict:
         for key, part in list(value.items())[:_SHOWN]:
-            yield f"{name}[{key!r}]", part
-    elif type(value).__module__ == "__main__" and not isinstance(value, type):
-        for key, part in list(getattr(value, "__dict__", {}).items())[:_SHOWN]:
+            word = spelt(key)
+            if word is not None:
+                yield f"{name}[{word}]", part
+    elif _is_users_class(type(value)):
+        for key, part in list(inside(value).items())[:_SHOWN]:
             if not key.startswith("_"):
                 yield f"{name}.{key}", part
+
+
+def _is_users_class(kind: type) -> bool:
+    own: Any = type.__dict__["__dict__"].__get__(kind)
+    return own.get("__module__") == "__main__" and not issubclass(kind, type)
 
 
 def _items(held: Any) -> list[Any]:
@@ -91,19 +106,19 @@ def _outputs(
 ) -> Iterator[Kept]:
     """Look at ``Out``, if this cell has added a tensor to it that others are like."""
     out, inputs = namespace.get("Out"), namespace.get("In")
-    if not isinstance(out, dict) or not isinstance(inputs, list):
+    if type(out) is not dict or inputs is None or not is_a(inputs, list):
         return
     shown = _last_expression(cell.text)
-    newest = max((n for n in out if isinstance(n, int)), default=0)
+    newest = max((n for n in out if type(n) is int), default=0)
     if shown is None or cell.label != f"Cell In[{newest}]":
         return
     text, line = shown
     alike = [
         value
         for number, value in list(out.items())
-        if isinstance(number, int)
+        if type(number) is int
         and 0 < number < len(inputs)
-        and isinstance(value, Tensor)
+        and is_a(value, Tensor)
         and (_last_expression(str(inputs[number])) or ("", 0))[0] == text
     ]
     tensors = _computed(alike)

@@ -6,6 +6,7 @@ modules and containers of the namespace are looked through once at the end.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import sys
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
 from leafmagic.looks import AttributeStored, Bound, Event
 from leafmagic.owners import is_users_name
+from leafmagic.peeks import is_a
 from leafmagic.retaining import retain_if_possible
 from leafmagic.sites import Sites
 from leafmagic.statements import Statement, attribute_stores
@@ -56,9 +58,11 @@ class NameWatch:
     def start(self, namespace: Mapping[str, Any]) -> None:
         """Take down what the names point to before the cell runs."""
         for name, value in list(namespace.items()):
-            if isinstance(value, Tensor) and is_users_name(name):
+            if is_a(value, Tensor) and is_users_name(name):
                 self._pointed[name] = id(value)
-                self._report(name, self._ledger.tensor(value), None, None)
+                # An odd subclass is left out; the other names are not.
+                with contextlib.suppress(Exception):
+                    self._report(name, self._ledger.tensor(value), None, None)
 
     def arrive(self, frame: FrameType, statement: int) -> None:
         """Look at the names that may have been bound on the way to a statement."""
@@ -93,11 +97,14 @@ class NameWatch:
     ) -> None:
         if not is_users_name(name):
             return
-        if not isinstance(value, Tensor):
+        if not is_a(value, Tensor):
             if self._pointed.pop(name, None) is not None or final:
                 self._report(name, -1, statement, filename)
             return
-        tid = self._ledger.tensor(value)
+        try:
+            tid = self._ledger.tensor(value)
+        except Exception:
+            return  # As above.
         if self._pointed.get(name) != tid:
             self._pointed[name] = tid
             repeat = REFS[id(value)].repeat
@@ -144,7 +151,7 @@ def stray_attributes(
         if held is None:
             held = _holder(name, namespace)
         if _is_stray(held, name):
-            tid = tid_of(held) if isinstance(held, Tensor) else -1
+            tid = tid_of(held) if is_a(held, Tensor) else -1
             found.append(AttributeStored(ordinal(), owner, name, tid, line, label))
     return found
 

@@ -13,6 +13,16 @@ from torch import Tensor
 from leafmagic.cell import is_user_file
 from leafmagic.ledger import Ledger, tid_of
 from leafmagic.looks import Event, Held, ModuleSeen, OptimizerSeen, Owned, Wired
+from leafmagic.peeks import (
+    given_to,
+    inside,
+    is_a,
+    method_of,
+    parts_of,
+    registered_in,
+    safely,
+    spelt,
+)
 from leafmagic.sites import Sites
 
 _MOST_ITEMS = 64
@@ -40,33 +50,40 @@ def owned(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor, bool]]:
     for name, value in list(namespace.items()):
         if not is_users_name(name):
             continue
-        if isinstance(value, torch.nn.Module):
-            yield from _of_module(name, value)
-        elif isinstance(value, list | tuple) and type(value) in (list, tuple):
-            for index, item in enumerate(value[:_MOST_ITEMS]):
-                yield from _of_item(f"{name}[{index}]", item)
-        elif type(value) is dict:
-            for key, item in list(value.items())[:_MOST_ITEMS]:
-                yield from _of_item(f"{name}[{key!r}]", item)
+        if is_a(value, torch.nn.Module):
+            yield from safely(_of_module(name, value))
+        else:
+            for path, item in _items(name, value):
+                yield from safely(_of_item(path, item))
+
+
+def _items(path: str, value: Any) -> list[tuple[str, Any]]:
+    """Return the items of a container that can be spelt; nothing of what is no container."""
+    pairs: Any = ()
+    if type(value) in (list, tuple):
+        pairs = enumerate(value[:_MOST_ITEMS])
+    elif type(value) is dict:
+        pairs = list(value.items())[:_MOST_ITEMS]
+    return [(f"{path}[{word}]", item) for key, item in pairs if (word := spelt(key)) is not None]
 
 
 def _of_item(path: str, item: Any) -> Iterator[tuple[str, Tensor, bool]]:
-    if isinstance(item, Tensor):
+    if is_a(item, Tensor):
         yield path, item, False
-    elif isinstance(item, torch.nn.Module):
+    elif is_a(item, torch.nn.Module):
         yield from _of_module(path, item)
 
 
 def _of_module(path: str, module: torch.nn.Module) -> Iterator[tuple[str, Tensor, bool]]:
     start = f"{path}." if path else ""
-    for name, parameter in module.named_parameters():
+    for name, parameter in registered_in(module, "_parameters"):
         yield start + name, parameter, True
-    for name, buffer in module.named_buffers():
+    for name, buffer in registered_in(module, "_buffers"):
         yield start + name, buffer, True
-    for prefix, part in module.named_modules():
+    for prefix, part in parts_of(module):
         head = f"{start}{prefix}." if prefix else start
-        for name, value in list(part.__dict__.items()):
-            if isinstance(value, Tensor):
+        for name, value in list(inside(part).items()):
+            if is_a(value, Tensor):
                 yield head + name, value, False
 
 
@@ -110,14 +127,14 @@ def wired(
     Of modules that the trace did not meet nothing is said.
     """
     modules = [
-        (path, module, [*_deep(path, module)])
+        (path, module, [*safely(_deep(path, module))])
         for path, module in _things(namespace, torch.nn.Module)
     ]
     met = [all_ for all_ in modules if any(ledger.knows(tensor) for _, tensor, _ in all_[2])]
     optimizers = [*_things(namespace, torch.optim.Optimizer)]
     owners: dict[int, list[int]] = {}
     for _, optimizer in optimizers:
-        for tensor in _parameters_of(optimizer):
+        for tensor in given_to(optimizer):
             owners.setdefault(id(tensor), []).append(id(optimizer))
     everything = [tensor for _, tensor, _ in owned(namespace)]
     everything += [tensor for _, tensor in _things(namespace, Tensor)]
@@ -133,8 +150,8 @@ def wired(
             id(optimizer),
             path,
             type(optimizer).__name__,
-            len(_parameters_of(optimizer)),
-            sum(id(tensor) not in alive for tensor in _parameters_of(optimizer)),
+            len(given_to(optimizer)),
+            sum(id(tensor) not in alive for tensor in given_to(optimizer)),
         )
         for path, optimizer in optimizers
     )
@@ -147,50 +164,32 @@ def _things(namespace: Mapping[str, Any], kind: Any) -> Iterator[tuple[str, Any]
     for name, value in list(namespace.items()):
         if not is_users_name(name):
             continue
-        found: list[tuple[str, Any]] = [(name, value)]
-        if type(value) in (list, tuple):
-            found += [(f"{name}[{i}]", item) for i, item in enumerate(value[:_MOST_ITEMS])]
-        elif type(value) is dict:
-            found += [(f"{name}[{k!r}]", item) for k, item in list(value.items())[:_MOST_ITEMS]]
-        elif is_user_file(_file_of(type(value))):
+        found: list[tuple[str, Any]] = [(name, value), *_items(name, value)]
+        if is_user_file(_file_of(type(value))):
             found += [(f"{name}.{k}", item) for k, item in _attributes(value)]
         for path, item in found:
-            # Not isinstance: it asks objects for their __class__, and they may answer anything.
-            if issubclass(type(item), kind) and id(item) not in seen:
+            if is_a(item, kind) and id(item) not in seen:
                 seen.add(id(item))
                 yield path, item
 
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:
     """Return the attributes of an object of the user's that is no module."""
-    if issubclass(type(value), torch.nn.Module | Tensor | type):
+    if is_a(value, torch.nn.Module | Tensor | type):
         return []
-    try:
-        inside = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return []
-    return list(inside.items())[:_MOST_ITEMS] if type(inside) is dict else []
-
-
-def _parameters_of(optimizer: Any) -> list[Tensor]:
-    return [tensor for group in optimizer.param_groups for tensor in group["params"]]
+    return list(inside(value).items())[:_MOST_ITEMS]
 
 
 def _deep(path: str, module: torch.nn.Module) -> Iterator[tuple[str, Tensor, bool]]:
     """Like `_of_module`, and with what plain lists and dicts in it hold."""
     yield from _of_module(path, module)
-    for prefix, part in module.named_modules():
+    for prefix, part in parts_of(module):
         head = f"{path}.{prefix}." if prefix else f"{path}."
-        for name, value in list(part.__dict__.items()):
-            if name.startswith("_") or type(value) not in (list, tuple, dict):
+        for name, value in list(inside(part).items()):
+            if name.startswith("_"):
                 continue
-            pairs = value.items() if type(value) is dict else enumerate(value)
-            for key, item in list(pairs)[:_MOST_ITEMS]:
-                at = f"{head}{name}[{key!r}]"
-                if isinstance(item, Tensor):
-                    yield at, item, False
-                elif isinstance(item, torch.nn.Module):
-                    yield from ((where, t, False) for where, t, _ in _of_module(at, item))
+            for at, item in _items(f"{head}{name}", value):
+                yield from ((where, t, False) for where, t, _ in safely(_of_item(at, item)))
 
 
 def _held(
@@ -198,16 +197,20 @@ def _held(
 ) -> Held:
     try:
         leaf, filled = tensor.is_leaf, tensor.is_leaf and tensor.grad is not None
-    except RuntimeError:
-        # A view that torch forbids to look at.
+    except Exception:
+        # A view that torch forbids to look at, or an odd subclass.
         leaf, filled = False, False
+    try:
+        needs, parameter = tensor.requires_grad, isinstance(tensor, torch.nn.Parameter)
+    except Exception:
+        needs, parameter = False, False
     return Held(
         path,
         root,
         tid_of(tensor) if ledger.knows(tensor) else -1,
         registered,
-        isinstance(tensor, torch.nn.Parameter),
-        tensor.requires_grad,
+        parameter,
+        needs,
         leaf,
         filled,
         owners,
@@ -217,7 +220,7 @@ def _held(
 def _file_of(kind: type) -> str:
     """Return the file of the code of a class; empty where it has none of its own."""
     for name in ("forward", "__init__", "__call__"):
-        code = getattr(vars(kind).get(name), "__code__", None)
+        code = method_of(kind, name)
         if code is not None:
             return str(code.co_filename)
     return ""
@@ -227,9 +230,9 @@ def _homes(
     roots: list[tuple[str, torch.nn.Module, Any]], label: Callable[[str], str]
 ) -> Iterator[ModuleSeen]:
     for root, module, _ in roots:
-        for prefix, part in module.named_modules():
+        for prefix, part in parts_of(module):
             kind = type(part)
-            mine = [getattr(vars(kind).get(name), "__code__", None) for name in _METHODS]
+            mine = [method_of(kind, name) for name in _METHODS]
             code = next((one for one in mine if one is not None), None)
             if code is not None and is_user_file(code.co_filename):
                 path = f"{root}.{prefix}" if prefix else root
@@ -250,7 +253,7 @@ def root_module(frame: FrameType | None) -> torch.nn.Module | None:
     while frame is not None:
         if frame.f_code is call:
             candidate = frame.f_locals.get("self")
-            if isinstance(candidate, torch.nn.Module):
+            if is_a(candidate, torch.nn.Module):
                 found = candidate
         frame = frame.f_back
     return found
@@ -310,7 +313,7 @@ class ParameterPaths:
         modules = {
             name: value
             for name, value in list(self._namespace().items())
-            if isinstance(value, torch.nn.Module)
+            if is_a(value, torch.nn.Module)
         }
         root = root_module(frame)
         if root is not None and not any(root is module for module in modules.values()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 from torch import Tensor
@@ -31,19 +32,24 @@ def read_states(
     """
     live = list(ledger.live())
     if not final:
-        live = [(tid, t) for tid, t in live if t.requires_grad and autograd.can_be_read(t)]
-    readable = [t for _, t in live if t.requires_grad and autograd.can_be_read(t)]
+        live = [(tid, t) for tid, t in live if _can_have_grad(t)]
+    readable = [t for _, t in live if _can_have_grad(t)]
     norms: dict[int, float | None] = {}
     if measured:
         found = autograd.grad_norms(readable)
         norms = {id(t): norm for t, norm in zip(readable, found, strict=True)}
     for index, (tid, tensor) in enumerate(live):
         shown = final and index < MOST_PREVIEWS
-        try:
+        # A view that torch forbids to look at, or an odd subclass, keeps its last state.
+        with contextlib.suppress(Exception):
             yield _state(ordinal(), tid, tensor, norms.get(id(tensor)), shown=shown)
-        except RuntimeError:
-            # A view that torch forbids to look at keeps its last known state.
-            continue
+
+
+def _can_have_grad(tensor: Tensor) -> bool:
+    try:
+        return tensor.requires_grad and autograd.can_be_read(tensor)
+    except Exception:
+        return False
 
 
 def _state(ordinal: int, tid: int, tensor: Tensor, norm: float | None, *, shown: bool) -> StateRead:

@@ -191,7 +191,7 @@ class Tracer(Trace):
             OpCalled(self._log.next_ordinal(), 0, "", False, tids, (), *ledger.take(), True, ())
         )
         for name, value in list(namespace.items()):
-            if isinstance(value, Tensor) and is_users_name(name):
+            if issubclass(type(value), Tensor) and is_users_name(name):
                 tid = tid_of(value)
                 if tid >= 0 and ledger.knows(value):
                     ordinal = self._log.next_ordinal()

@@ -6,11 +6,12 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from types import BuiltinFunctionType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 from leafmagic.cell import CellSource, is_user_file
 from leafmagic.looks import SourceRead
+from leafmagic.peeks import is_a, method_of
 from leafmagic.sites import Sites
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -56,7 +57,7 @@ def _names(text: str, namespace: Mapping[str, Any]) -> tuple[tuple[str, str], ..
     """Return the words of a text that stand for something of torch, and its path."""
     words = sorted(set(_WORD.findall(text)).intersection(namespace))
     known = ((word, _path_in_torch(namespace[word])) for word in words)
-    return tuple((word, path) for word, path in known if path)
+    return tuple([(word, path) for word, path in known if path])
 
 
 def _homes_of_functions(namespace: Mapping[str, Any]) -> set[str]:
@@ -64,22 +65,26 @@ def _homes_of_functions(namespace: Mapping[str, Any]) -> set[str]:
     found: set[str] = set()
     for value in list(namespace.values()):
         if type(value).__name__ == "FunctionMeta" and _path_in_torch(type(value)):
-            code = getattr(vars(value).get("backward"), "__func__", None)
-            filename = getattr(getattr(code, "__code__", None), "co_filename", "")
-            if filename and is_user_file(filename):
-                found.add(filename)
+            backward = vars(value).get("backward")
+            code = method_of(value, "backward")
+            if type(backward) in (staticmethod, classmethod):
+                code = getattr(backward.__func__, "__code__", None)
+            if type(code) is CodeType and is_user_file(code.co_filename):
+                found.add(code.co_filename)
     return found
 
 
 def _path_in_torch(value: Any) -> str:
     """Return ``"torch.autograd.grad"`` for that function; empty for what is not torch's."""
-    # Not isinstance: it asks objects for their __class__, and they may answer anything.
-    if not issubclass(type(value), _PLAIN):
+    if not is_a(value, _PLAIN):
         return ""
-    if issubclass(type(value), ModuleType):
-        path = vars(value).get("__name__")
-    else:
-        path = f"{value.__module__}.{value.__qualname__}"
+    try:
+        if is_a(value, ModuleType):
+            path = vars(value).get("__name__")
+        else:
+            path = f"{value.__module__}.{value.__qualname__}"
+    except Exception:
+        return ""  # A class whose metaclass answers for it.
     return path if isinstance(path, str) and path.partition(".")[0] == "torch" else ""
 
 
