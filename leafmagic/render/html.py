@@ -26,6 +26,22 @@ Payload = Mapping[str, Any]
 TWIN_BYTES = 60_000
 """The twin, text and picture together, is never longer than this."""
 
+_COPY = """<script>
+for (const b of document.querySelectorAll("button.copy")) {
+  b.hidden = false;
+  b.onclick = async () => {
+    try { await navigator.clipboard.writeText(b.value); }
+    catch {
+      const t = document.createElement("textarea");
+      t.value = b.value; b.after(t); t.select();
+      document.execCommand("copy"); t.remove(); b.focus();
+    }
+    b.textContent = "copied";
+    setTimeout(() => { b.textContent = "copy"; }, 1400);
+  };
+}
+</script>"""
+
 _TWIN_FINDINGS = 12
 _TWIN_BOXES = 160
 _PAGE_FINDINGS = 200
@@ -36,8 +52,8 @@ _PAGE_BOXES = 1200
 def render_html(payload: Payload) -> str:
     """Return a page that needs nothing else: the graph, the warnings, the tensors.
 
-    The page runs no script and loads nothing; it is light or dark as the reader
-    prefers.
+    The page loads nothing; it is light or dark as the reader prefers. Its only script
+    is that of the buttons that copy a fix, which are not there without it.
     """
     label = _text(graph_label(payload))
     parts = [
@@ -52,7 +68,9 @@ def render_html(payload: Payload) -> str:
         _pictures(payload),
         _table(payload),
         _source(payload),
-        f"<footer>{_text(_versions(payload))}</footer></main></body></html>",
+        f"<footer>{_text(_versions(payload))}</footer></main>",
+        _COPY if any(finding.get("diff") for finding in payload.get("findings") or ()) else "",
+        "</body></html>",
     ]
     return "\n".join(part for part in parts if part) + "\n"
 
@@ -102,14 +120,28 @@ def _twin_findings(payload: Payload) -> str:
             head += f"<br>{_text(where)}<pre>{_text(chr(10).join(code))}</pre>"
         elif where:
             head += f" ({_text(where)})<br>"
-        fix = finding.get("fix")
-        parts.append(
-            f"<li>{head}{f'Fix: <code>{_text(_short(fix, 400))}</code>' if fix else ''}</li>"
-        )
+        fix, diff = finding.get("fix"), finding.get("diff")
+        if fix and not (diff and diff["says_fix"]):
+            head += f"Fix: <code>{_text(_short(fix, 400))}</code>"
+        elif diff:
+            head += "Fix:"
+        parts.append(f"<li>{head}{_twin_diff(diff) if diff else ''}</li>")
     if len(found) > _TWIN_FINDINGS:
         parts.append(f"<li>and {plural(len(found) - _TWIN_FINDINGS, 'more finding')}</li>")
     notes = "".join(f"<p>{_text(_short(note, 300))}</p>" for note in facts(payload)[:6])
     return f"{notes}<ul>{''.join(parts)}</ul>" if parts else notes
+
+
+def _twin_diff(diff: Mapping[str, Any]) -> str:
+    lines = []
+    for sign, _, before, marked, after in diff["rows"]:
+        bold = f"<b>{_text(_short(marked, 160))}</b>" if marked else ""
+        lines.append(f"{sign} {_text(_short(before, 160))}{bold}{_text(_short(after, 160))}")
+    return f"<pre>{chr(10).join([*lines, *_more(diff)])}</pre>"
+
+
+def _more(diff: Mapping[str, Any]) -> list[str]:
+    return [f"  and {plural(diff['more'], 'more line')}"] if diff["more"] else []
 
 
 def _short(text: object, limit: int) -> str:
@@ -135,13 +167,36 @@ def _finding(finding: Mapping[str, Any]) -> str:
     if finding.get("source"):
         before, marked, after = underline(finding)
         code = f"<pre>{_text(before)}<u>{_text(marked)}</u>{_text(after)}</pre>"
-    fix = finding.get("fix")
-    fix = f"<p class='fix'><b>Fix</b> <code>{_text(fix)}</code></p>" if fix else ""
+    fix, diff = finding.get("fix"), finding.get("diff")
+    words = "" if diff and diff["says_fix"] else f" <code>{_text(fix or '')}</code>"
+    fix = f"<p class='fix'><b>Fix</b>{words}</p>" if fix or diff else ""
+    fix += _diff(diff) if diff else ""
     return (
         f"<article class='{css}'><p><b class='sev'>{_text(severity)}</b> "
         f"{_prose(finding['message'])}</p><p class='note'>{_text(where)} "
         f"<span class='code'>{_text(finding.get('code') or '')}</span></p>{code}{fix}</article>"
     )
+
+
+def _diff(diff: Mapping[str, Any]) -> str:
+    """Show the lines that go and those that come; the button appears where scripts run."""
+    tags = {"-": "del", "+": "ins", " ": "span"}
+    says = {"-": "removed: ", "+": "added: ", " ": ""}
+    rows = []
+    for sign, line, before, marked, after in diff["rows"]:
+        number = f"<i>{'' if line is None else line}</i>"
+        told = f"<span class='told'>{says[sign]}</span>" if says[sign] else ""
+        bold = f"<mark>{_text(marked)}</mark>" if marked else ""
+        words = (
+            f"{number}<b aria-hidden='true'>{sign}</b> {told}{_text(before)}{bold}{_text(after)}"
+        )
+        rows.append(f"<{tags[sign]}>{words}</{tags[sign]}>")
+    where = f"<p class='note'>in {_text(diff['cell'])}</p>" if diff["cell"] else ""
+    button = (
+        f"<button type='button' class='copy' hidden value=\"{_text(diff['copy'])}\" "
+        "aria-label='Copy the new lines'>copy</button>"
+    )
+    return f"{where}<div class='diff'>{button}<pre>{''.join([*rows, *_more(diff)])}</pre></div>"
 
 
 def _pictures(payload: Payload) -> str:

@@ -19,6 +19,25 @@ article pre{margin:8px 0;padding:8px 12px;background:var(--op);border-radius:4px
 u{text-decoration:underline wavy;text-decoration-color:var(--mark);text-underline-offset:4px;
 font-weight:700}
 .fix code{white-space:pre-wrap}
+.diff{position:relative}.diff pre{padding:6px 0;white-space:pre}
+.diff pre>*{display:block;padding:0 70px 0 12px;text-decoration:none;min-width:max-content}
+.diff i{display:inline-block;min-width:2.4em;padding-right:1em;text-align:right;
+color:var(--muted);font-style:normal;user-select:none}
+.diff b{user-select:none}
+.diff del{background:color-mix(in srgb,#D55E00 14%,transparent)}
+.diff ins{background:color-mix(in srgb,#009E73 16%,transparent)}
+.diff mark{color:inherit;font-weight:700;border-radius:2px;
+background:color-mix(in srgb,#009E73 32%,transparent);
+text-decoration:underline;text-underline-offset:3px}
+.diff del mark{background:color-mix(in srgb,#D55E00 30%,transparent);
+text-decoration-style:dotted}
+.told{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.copy{position:absolute;right:8px;top:6px;font:inherit;font-size:13px;padding:1px 10px;
+color:var(--text);background:var(--page);border:1px solid var(--edge);border-radius:4px;
+cursor:pointer}
+.copy:focus-visible{outline:2px solid var(--text);outline-offset:2px}
+.copy[hidden]{display:none}
+@media(forced-colors:active){.diff mark{background:none;color:inherit}}
 .sev{text-transform:uppercase;font-size:12px;letter-spacing:.06em}
 input[name=level]{position:absolute;opacity:0}
 input[name=level]+label{display:inline-block;padding:4px 14px;margin:0 8px 12px 0;cursor:pointer;

@@ -8,6 +8,7 @@ from typing import Any
 
 from leafmagic.layout import Layout, Route, lay_out
 from leafmagic.levels import Box, Level, LevelGraph, Link, level_graph, name_of
+from leafmagic.render.diffs import fix_diff
 from leafmagic.render.style import CHAR_EM, LABEL_PX, OP_PX, SUB_PX, TAG_PX
 from leafmagic.render.words import cells, short_name
 
@@ -41,8 +42,19 @@ def build_payload(
         ``y``, ``w``, ``h``, ``label``, ``sub``), its ``edges`` (``source``, ``target``,
         ``kind``, ``label``, ``carried`` and, where it is not one plain curve, ``route``
         and ``points``), ``width``, ``height``, and ``markers`` (node id to severity).
+        Findings have a ``diff`` in place of their ``edits`` (see `fix_diff`).
     """
-    return {**document, "levels": {level: draw_level(document, level) for level in levels}}
+    return {
+        **document,
+        "findings": [_with_diff(f, document.get("cell") or {}) for f in document["findings"]],
+        "levels": {level: draw_level(document, level) for level in levels},
+    }
+
+
+def _with_diff(finding: Mapping[str, Any], cell: Mapping[str, Any]) -> dict[str, Any]:
+    shown = {key: value for key, value in finding.items() if key != "edits"}
+    diff = fix_diff(finding, cell)
+    return shown if diff is None else {**shown, "diff": diff}
 
 
 def draw_level(document: Document, level: Level) -> dict[str, Any]:

@@ -120,7 +120,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "placing": ("ranking",),
     "layout": ("placing", "ranking"),
     "levels": ("graph",),
-    "render": ("graph", "layout", "levels", "render"),
+    "render": ("edits", "graph", "layout", "levels", "render"),
     # What holds it together.
     "recording": ("edits", "findings", "graph", "render"),
     "carry": ("accounts", "ledger", "lives", "model", "records", "session", "snapshots"),

@@ -135,7 +135,7 @@ def test_slim_changes_no_line_of_code() -> None:
 
 
 def test_assets_are_small_and_ask_for_nothing() -> None:
-    assert len(slim(JS).encode()) < 51_000
+    assert len(slim(JS).encode()) < 52_000
     assert len(slim(CSS).encode()) < 20_000
     for text in (JS, CSS):
         urls = set(re.findall(r"https?://[^\s\"'`)]+", text))

@@ -664,7 +664,7 @@ function view(store, root, twin, signal) {
     if (other) setLevel(other);
   }
   function copyButton(text) {
-    const b = button("Copy the fix", { class: "lm-copy", onclick: async () => {
+    const b = button("Copy the fix", { class: "lm-copy", "data-copy": text, onclick: async () => {
       try { await navigator.clipboard.writeText(text); }
       catch { // no permission, or not a secure context
         const t = h("textarea.sr", {}, text);
@@ -682,6 +682,13 @@ function view(store, root, twin, signal) {
     const parts = a == null || a >= text.length ? [text.trim()] : [text.slice(0, a).trimStart(), h("u", {}, text.slice(a, Math.max(z, a + 1))), text.slice(Math.max(z, a + 1)).trimEnd()];
     return h("pre.code", {}, h("span.no", { title: f.cell || "" }, f.line ?? ""), h("code", {}, ...parts));
   }
+  function fixBlock(f) {
+    const d = f.diff;
+    if (!f.fix && !d) return null;
+    return [h("div.fix", {}, h("span.fixlabel", {}, "fix"), h("code", {}, d && d.says_fix ? d.cell && `in ${d.cell}` : f.fix), copyButton(d ? d.copy : f.fix)),
+      d && h("pre.diff", {}, ...d.rows.map(([sign, line, a, mark, z]) => h({ "-": "del", "+": "ins" }[sign] || "span", {},
+        h("span.no", {}, line ?? ""), h("span.sign", {}, sign), h("code", {}, a, mark && h("mark", {}, mark), z))), d.more > 0 && h("span", {}, `and ${plural(d.more, "more line")}`))];
+  }
   function warningItem(f) {
     return h("li", { "data-key": [f.code, f.node, f.line].join(), class: `lm-warn lm-w-${f.severity}${ui.sel && f.node === ui.sel ? " lm-cur" : ""}` },
       h("div.wtop", {}, icon(f.severity),
@@ -692,7 +699,7 @@ function view(store, root, twin, signal) {
           onclick: () => { toLevelOf(f.node); select(f.node); } }, f.variable || title(nodes.get(f.node)))),
       h("p.msg", {}, prose(f.message)), codeLine(f),
       f.symptom_line && f.symptom_line !== f.line ? h("p.symptom", {}, `noticed at line ${f.symptom_line}`) : null,
-      f.fix && h("div.fix", {}, h("span.fixlabel", {}, "fix"), h("code", {}, f.fix), copyButton(f.fix)),
+      ...(fixBlock(f) || []),
       f.code && h("span.id", {}, f.code));
   }
   function warningsPanel() {
