@@ -138,6 +138,9 @@ def under_no_grad(place: Place) -> str:
     statement = place.statement or place.source
     if not statement:
         return "put this line under torch.no_grad()"
+    if place.function.endswith("<lambda>"):
+        # The mode counts where it is called, not where it is made.
+        return "make the lambda a function with @torch.no_grad() above it"
     guarded = f"with torch.no_grad(): {statement}"
     try:
         ast.parse(guarded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from leafmagic.events import Accessed, BackwardCalled, OpCalled
 from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, made_at, unfilled_read
+from leafmagic.findings.source import source_at
 from leafmagic.looks import Finished, Owned, Raised, Rebound
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
@@ -100,7 +102,27 @@ def _fix(made: Place, variable: str, grad_enabled: bool) -> str:
     """Rewrite an update, by the name that the weight has where the new value is made."""
     if variable not in made.source and made.operands and made.operands[0].isidentifier():
         variable = made.operands[0]
+    around = _comprehension(made)
+    if around is not None:
+        update = fixes.in_place_update(made, variable, False)
+        guard = "under torch.no_grad(), " if grad_enabled else ""
+        return f"for {around}: {update}  # {guard}in place of the comprehension"
     return fixes.in_place_update(made, variable, grad_enabled)
+
+
+def _comprehension(made: Place) -> str | None:
+    """Return what the comprehension loops over that an update stands in, such as ``p in ps``."""
+    source = source_at(made)
+    for node in source.within(made.line, made.line):
+        if not isinstance(node, ast.expr) or source.words(node) != made.source:
+            continue
+        for above in source.parents(node):
+            if isinstance(above, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
+                loop = above.generators[0]
+                single = len(above.generators) == 1 and not loop.ifs
+                words = f"{source.words(loop.target)} in {source.words(loop.iter)}"
+                return words if single else None
+    return None
 
 
 def _whole(place: Place) -> str:
