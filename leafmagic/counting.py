@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import sys
 from typing import Any
 
@@ -28,6 +29,14 @@ class Counts:
             self._known[key] += int(value)
         else:
             self._waiting.setdefault(value.device, []).append((key, value))
+
+    def add_unsound(self, what: str, index: int, tensor: Tensor) -> None:
+        """Add the number of elements that are infinite or no numbers."""
+        if tensor.device.type == "cpu" and cmath.isfinite(tensor.sum().item()):
+            # One reduction instead of three passes: a finite sum has finite terms.
+            self._known.setdefault((what, index), 0)
+            return
+        self.add(what, index, ~torch.isfinite(tensor))
 
     def fetch(self) -> None:
         """Bring here what was counted elsewhere."""

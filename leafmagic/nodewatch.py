@@ -147,12 +147,14 @@ class NodeWatch:
         counts = self._counts
         for what, tensors in (("in", into), ("out", out)):
             for tensor in tensors:
-                counts.add(what, index, ~torch.isfinite(tensor))
+                counts.add_unsound(what, index, tensor)
+        # Of other devices nothing is known before the end.
+        here = all(tensor.device.type == "cpu" for tensor in [*into, *out])
+        if here and not counts.get("out", index):
+            return
         for child, grad in zip(self._children[index], going, strict=False):
             if child in self._leaves and readable((grad,)):
-                counts.add("bad", child, ~torch.isfinite(grad))
-        # Of other devices nothing is known before the end.
-        here = all(tensor.device.type == "cpu" for tensor in into)
+                counts.add_unsound("bad", child, grad)
         if here and counts.get("out", index) > 0 and not counts.get("in", index):
             self._blame(index, into, out)
 

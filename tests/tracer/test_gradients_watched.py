@@ -119,7 +119,7 @@ def test_what_a_hook_of_ours_raises_does_no_harm(monkeypatch: pytest.MonkeyPatch
     def broken(*_: Any) -> None:
         raise ValueError("ours")
 
-    monkeypatch.setattr(Counts, "add", broken)
+    monkeypatch.setattr(Counts, "add_unsound", broken)
     plain, traced = run_plain(ROOT), run_traced(ROOT)
     assert traced.error is None
     assert codes(traced) == []
@@ -178,6 +178,9 @@ def test_counts_add_up() -> None:
     counts.add("bad", 1, torch.tensor([True, False]))
     counts.add("bad", 1, torch.tensor([True]))
     counts.add("good", 2, torch.tensor([False]))
+    counts.add_unsound("bad", 4, torch.tensor([1.0, float("inf"), -float("inf"), float("nan")]))
+    counts.add_unsound("bad", 5, torch.full((3,), 3e38))
+    counts.add_unsound("bad", 6, torch.tensor([1j, complex("nan")]))
     counts.fetch()
-    assert counts.of("bad") == {1: 2}
+    assert counts.of("bad") == {1: 2, 4: 3, 5: 0, 6: 1}
     assert (counts.get("good", 2), counts.get("good", 3)) == (0, -1)
