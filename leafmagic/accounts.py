@@ -50,8 +50,8 @@ class Account:
     parameter : bool
     handled : bool
         Whether the gradient was set or scaled by hand, so that its content is not known.
-    read : int
-        Ordinal of the newest read.
+    read, touched : int
+        Ordinals of the newest read, and of the newest step of an optimizer.
     kept : KeptGradient or None
         What earlier traces left; None once cleared.
     """
@@ -72,6 +72,7 @@ class Account:
     owned: bool = False
     handled: bool = False
     read: int = 0
+    touched: int = 0
     kept: KeptGradient | None = None
 
     def part(self, tids: set[int]) -> Account:

@@ -31,6 +31,22 @@ class _Known:
     varied: bool = False
     watched: bool = False
 
+    def lasting(self) -> tuple[int, ...]:
+        """Return the leaves that are still the same, and not made anew in each step."""
+        now = tuple([record.tid for record in self.records])
+        if now == self.tids:
+            return now
+        return tuple([tid for tid, new in zip(self.tids, now, strict=True) if tid == new])
+
+    def differs(self, leaves: tuple[TensorRecord, ...]) -> bool:
+        """Tell whether another pass gets to other leaves, those aside that are made anew."""
+        renewed = [r for r, tid in zip(self.records, self.tids, strict=True) if r.tid != tid]
+        if any(record.seen.parameter for record in renewed):
+            return True
+        anew = {record.index for record in renewed}
+        before = {record.index for record in self.records} - anew
+        return before != {record.index for record in leaves} - anew
+
 
 class Gradients:
     """Follows the gradients of all leaves.
@@ -114,7 +130,7 @@ class Gradients:
             known = self._learn(event.site, tids, found.leaves, known.watched)
         if known is None:
             self._lose_sight()
-        elif known.varied or known.tids != tuple([record.tid for record in known.records]):
+        elif known.varied:
             # The steps in between are not known one by one.
             for account in self.shares.of(known.tids):
                 account.blank()
@@ -128,7 +144,7 @@ class Gradients:
         key = (site, tuple([tensors[tid].index for tid in roots if tid in tensors]))
         old = self._known.get(key)
         tids = tuple([leaf.tid for leaf in leaves])
-        varied = old is not None and (old.varied or set(old.tids) != set(tids))
+        varied = old is not None and (old.varied or old.differs(leaves))
         known = _Known(self._slots.moved, leaves, tids, varied, watched)
         self._known[key] = known
         return known
@@ -138,10 +154,25 @@ class Gradients:
         for account in self.shares.every:
             account.blank()
 
+    def _mistrust(self) -> None:
+        """Take back what was said of passes that repeat.
+
+        A step used a gradient of which nothing is known: a pass that was taken for one of
+        the step before went to other leaves.
+        """
+        for known in self._known.values():
+            known.varied = True
+        self.usage.clear()
+        self._lose_sight()
+
     def _add(self, ordinal: int, site: int, known: _Known) -> None:
         note = PassNote(ordinal, site, used=known.watched or self._hooked)
         self._hooked = False
-        for account in self.shares.of(known.tids):
+        for account in self.shares.of(known.lasting()):
+            if account.touched > ordinal:
+                # A hook took the step, in the midst of the pass.
+                account.blank()
+                continue
             moment = account.last = Moment(ordinal, site, "backward")
             account.first = account.first or moment
             account.passes += 1
@@ -161,12 +192,14 @@ class Gradients:
             # A step with a closure: it looked at the gradients in between.
             for note in self._judged:
                 self._use(note)
+        if any(not (a.passes or a.handled or a.lost) for a in moved):
+            self._mistrust()
         both = moved + idle
         if not any(account.passes or account.handled for account in both):
             self.empty = [a for a in both if a.lost]
         self._used(moved, Moment(event.ordinal, event.site, "step"), event.tids)
         for account in both:
-            account.owned, account.lost = True, 0
+            account.owned, account.lost, account.touched = True, 0, event.ordinal
 
     def _used(self, accounts: list[Account], moment: Moment, tids: tuple[int, ...]) -> None:
         """Note that a step used gradients."""
