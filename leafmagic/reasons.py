@@ -265,7 +265,10 @@ class _Seen:
         if made is not None and record.made.ordinal > newest.finished and not record.registered:
             return f"{start}it was made after it, at line {made.line}."
         if record.index in {leaf.index for leaf in reach(model, roots).leaves}:
-            return f"The last backward{where} reached {word}; its gradient was cleared since."
+            return (
+                f"The graph of the last backward{where} leads to {word}: its gradient was cleared "
+                "since, or backward was called with inputs= that leave it out."
+            )
         if used is not None:
             return (
                 f"{start}it is used for `{word_for(model, used)}` only, which is no part of "

@@ -123,6 +123,13 @@ ANSWERS: dict[str, tuple[str, str, str, str]] = {
         "Gradients were computed with autograd.grad (line 2), which returns them",
         "g is not None",
     ),
+    "left out by inputs": (
+        "x = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
+        "loss = (x * b).sum()\nloss.backward(inputs=[b])",
+        "x",
+        "The graph of the last backward (line 4) leads to `x`: its gradient was cleared since, or",
+        "b.grad is not None",
+    ),
     "a phantom": (
         "w = torch.ones(4, requires_grad=True)\nwith torch.no_grad():\n    x = w.view(2, 2)\n"
         "x.sum().backward()",
