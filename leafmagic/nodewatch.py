@@ -74,7 +74,14 @@ class NodeWatch:
         self.failure: Exception | None = None
 
     def begin(self, roots: list[Tensor], asked: list[Tensor]) -> None:
-        """Put hooks on the nodes that the pass will go through."""
+        """Put hooks on the nodes that the pass will go through; all of them or none."""
+        try:
+            self._begin(roots, asked)
+        except BaseException:
+            self._drop()
+            raise
+
+    def _begin(self, roots: list[Tensor], asked: list[Tensor]) -> None:
         if not self._walk(roots, asked):
             self._drop()
             return

@@ -9,6 +9,7 @@ from leafmagic.breaks import GradientBroke
 from leafmagic.cell import Place
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.pieces import place_of
 from leafmagic.model import Model
 from leafmagic.records import NodeRecord, TensorRecord, best_name
 
@@ -75,10 +76,10 @@ class DegenerateGrad(Rule):
         if event.how in ("cut", "saturated", "step"):
             yield from self._taken_away(event, model, node, leaves)
             return
-        place = _place_of(model, node)
+        place = _place_of(model, node) or _earlier_place(model, event.nid)
         words = _words(event)
         names = _names(leaves)
-        where = f"`{place.source}` (line {place.line})" if place is not None else ""
+        where = _where(place, model.place(event.site)) if place is not None else ""
         custom = event.name.endswith("Backward")
         if custom or not where:
             where = f"{event.name} of {where}" if where else event.name
@@ -158,6 +159,21 @@ def _place_of(model: Model, node: NodeRecord | None) -> Place | None:
     if node is None or not (node.op or node.inputs or node.outputs or node.made.what):
         return None
     return model.place(node.made.site)
+
+
+def _earlier_place(model: Model, nid: int) -> Place | None:
+    """Return where an earlier trace saw a node made, if it is that of a tensor that lives."""
+    for record in model.tensors.values():
+        made = model.session.made.get(record.tid) if nid and record.nid == nid else None
+        if made is not None and made.line is not None:
+            return place_of(made)
+    return None
+
+
+def _where(place: Place, backward: Place | None) -> str:
+    """Return what stands at a place, and its line, with the cell where that is another."""
+    cell = f" of {place.label}" if backward is not None and backward.label != place.label else ""
+    return f"`{place.source or place.statement}` (line {place.line}{cell})"
 
 
 def _stem(event: GradientBroke) -> str:

@@ -8,6 +8,7 @@ import pytest
 import torch
 from tracing_kit import check_well, run_plain, run_traced
 
+from leafmagic import nodewatch
 from leafmagic.counting import Counts, is_calm
 from leafmagic.nodewatch import MOST_NODES, NodeWatch
 
@@ -184,3 +185,19 @@ def test_counts_add_up() -> None:
     counts.fetch()
     assert counts.of("bad") == {1: 2, 4: 3, 5: 0, 6: 1}
     assert (counts.get("good", 2), counts.get("good", 3)) == (0, -1)
+
+
+def test_no_hook_stays_when_they_cannot_all_be_put(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[int] = []
+    monkeypatch.setattr(NodeWatch, "_passed", lambda *_: called.append(1))
+    monkeypatch.setattr(nodewatch, "_flattens", refuse_root)
+    ran = run_traced("x = torch.ones(2, requires_grad=True)\n(x.exp() * 2).sum().backward()\n")
+    assert ran.error is None
+    assert called == []
+    assert ran.ns["x"].grad is not None
+
+
+def refuse_root(node: Any) -> bool:
+    if node.name().startswith("Exp"):
+        raise ValueError("ours")
+    return False
