@@ -14,3 +14,19 @@ def evaluate(model, batches):
 # %%
 score = evaluate(torch.nn.Linear(2, 1), [torch.ones(1, 2)] * 3)
 print(score.requires_grad)  #! symptom
+
+# === fixed
+import torch
+def evaluate(model, batches):
+    model.eval()
+    with torch.no_grad():
+        total = 0.
+        for batch in batches:
+            total = total + model(batch).sum()
+    return total
+# %%
+score = evaluate(torch.nn.Linear(2, 1), [torch.ones(1, 2)] * 3)
+print(score.requires_grad)
+
+# === check
+assert not score.requires_grad
