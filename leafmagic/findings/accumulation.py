@@ -72,7 +72,7 @@ class NeverCleared(Rule):
             (w * 2).sum().backward()
             opt.step()                      # with the gradients of all rounds so far
 
-    Fixed cell::
+    Fixed::
 
         w = torch.nn.Parameter(torch.ones(1))
         opt = torch.optim.SGD([w], lr=0.1)
@@ -164,7 +164,7 @@ class ClearedBeforeStep(Rule):
         opt.zero_grad()
         opt.step()                          # w does not move
 
-    Fixed cell::
+    Fixed::
 
         w = torch.nn.Parameter(torch.ones(1))
         opt = torch.optim.SGD([w], lr=0.1)
@@ -233,7 +233,7 @@ class ClearedUnused(Rule):
             if i % 4 == 3:
                 opt.step()
 
-    Fixed cell::
+    Fixed::
 
         w = torch.nn.Parameter(torch.zeros(1))
         opt = torch.optim.SGD([w], lr=1.)

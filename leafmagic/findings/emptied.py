@@ -32,7 +32,7 @@ class GradIsNone(Rule):
         opt.zero_grad()
         print(m.weight.grad[0])             # TypeError: None is not subscriptable
 
-    Fixed cell::
+    Fixed::
 
         m = torch.nn.Linear(2, 1)
         opt = torch.optim.SGD(m.parameters(), lr=0.1)

@@ -25,20 +25,26 @@ class RerunAddsUp(Rule):
     backward adds to ``.grad``, and a leaf that another cell made keeps its gradient. Where
     nothing clears it, a cell that is run twice shows twice the gradient.
 
-    Failing cell, when it is run again::
+    Failing cell::
 
-        b = globals().get("b", torch.ones(1, requires_grad=True))
+        import torch
+        b = torch.ones(1, requires_grad=True)
+        # %%
         loss = (b * 3).sum()
         loss.backward()
         print(b.grad)                       # 3, then 6
+        # %% rerun 2
 
-    Fixed cell::
+    Fixed::
 
-        b = globals().get("b", torch.ones(1, requires_grad=True))
+        import torch
+        b = torch.ones(1, requires_grad=True)
+        # %%
         b.grad = None
         loss = (b * 3).sum()
         loss.backward()
         print(b.grad)
+        # %% rerun 2
 
     References
     ----------
@@ -113,7 +119,7 @@ class SnapshotShares(Rule):
         opt.step()
         net.load_state_dict(start)          # nothing is restored
 
-    Fixed cell::
+    Fixed::
 
         net = torch.nn.Linear(1, 1, bias=False)
         opt = torch.optim.SGD(net.parameters(), lr=1.)
