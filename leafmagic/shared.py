@@ -15,11 +15,15 @@ _MOST_NAMED = 400
 
 
 class Child(NamedTuple):
-    """Where an edge leads to: a node, its output, and whether an earlier step made it."""
+    """Where an edge leads to: a node, its output, and whether an earlier step made it.
+
+    `user` is the node that the edge begins at; None for a root.
+    """
 
     node: NodeRecord
     output_nr: int
     carried: bool
+    user: NodeRecord | None
 
 
 class Piece(NamedTuple):
@@ -35,15 +39,20 @@ class Piece(NamedTuple):
         The earlier pass; None where only an earlier cell can have run it.
     record : TensorRecord or None
         The nearest tensor with a name, from that node on towards the leaves.
-    is_root : bool
-        Whether the later pass began at that node.
+    users : tuple of NodeRecord
+        The later pass's own nodes on the way to it, nearest first; none where it began there.
     """
 
     node: NodeRecord
     carried: bool
     over: Pass | PassOver | None
     record: TensorRecord | None
-    is_root: bool
+    users: tuple[NodeRecord, ...]
+
+    @property
+    def is_root(self) -> bool:
+        """Tell whether the later pass began at the piece."""
+        return not self.users
 
 
 def pieces_run_over(
@@ -71,8 +80,8 @@ def pieces_run_over(
     found: list[Piece] = []
     seen: set[tuple[int, bool, int]] = set()
     queue = list(_starts(model, last.roots))
-    roots = len(queue)
-    for position, (node, output_nr, carried) in enumerate(queue):
+    came_from: dict[int, NodeRecord] = {}
+    for node, output_nr, carried, user in queue:
         if (node.index, carried, output_nr) in seen:
             continue
         seen.add((node.index, carried, output_nr))
@@ -84,11 +93,24 @@ def pieces_run_over(
             over = known if known is not None and known.run != model.run and wanted(known) else None
         if over is not None:
             named = nearest_named(model, node, output_nr)
-            found.append(Piece(node, carried, over, named, position < roots))
+            found.append(Piece(node, carried, over, named, _way_to(user, came_from)))
             continue
+        if user is not None:
+            came_from.setdefault(node.index, user)
         below = children(model, node)
         queue += [child._replace(carried=carried or child.carried) for child in below]
     return found
+
+
+def _way_to(user: NodeRecord | None, came_from: dict[int, NodeRecord]) -> tuple[NodeRecord, ...]:
+    """Return the nodes from one back to the root."""
+    way: list[NodeRecord] = []
+    seen: set[int] = set()
+    while user is not None and user.index not in seen:
+        seen.add(user.index)
+        way.append(user)
+        user = came_from.get(user.index)
+    return tuple(way)
 
 
 def _was_there(node: NodeRecord, one: Pass, carried: bool) -> bool:
@@ -100,7 +122,7 @@ def _starts(model: Model, roots: Iterable[int]) -> Iterator[Child]:
         record = model.tensors.get(tid)
         node = None if record is None else model.nodes.get(record.nid)
         if record is not None and node is not None:
-            yield Child(node, record.seen.output_nr, False)
+            yield Child(node, record.seen.output_nr, False, None)
 
 
 def children(model: Model, node: NodeRecord) -> Iterator[Child]:
@@ -112,7 +134,7 @@ def children(model: Model, node: NodeRecord) -> Iterator[Child]:
         behind = _node_behind(model, link)
         if behind is not None:
             carried = link.carried or behind.made.ordinal > node.made.ordinal
-            yield Child(behind, link.output_nr, carried)
+            yield Child(behind, link.output_nr, carried, node)
 
 
 def _node_behind(model: Model, link: Link) -> NodeRecord | None:
@@ -127,7 +149,7 @@ def nearest_named(model: Model, node: NodeRecord, output_nr: int = 0) -> TensorR
     for record in model.slots.records:
         if record.nid >= 0 and best_name(record):
             by_output[record.nid, record.seen.output_nr] = record
-    queue = [Child(node, output_nr, False)]
+    queue = [Child(node, output_nr, False, None)]
     seen = {(node.index, output_nr)}
     for current in queue:
         record_here = by_output.get((current.node.nid, current.output_nr))
@@ -148,5 +170,5 @@ def older_pieces(model: Model, last: Pass) -> list[Piece]:
         if not node.made.site and not node.op:
             named = nearest_named(model, node)
             if named is not None and not named.made.site:
-                found.append(Piece(node, False, None, named, not found))
+                found.append(Piece(node, False, None, named, ()))
     return found[:1]

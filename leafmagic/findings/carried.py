@@ -7,16 +7,17 @@ from typing import Any
 
 from leafmagic.events import Accessed, OpCalled
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.detaching import cut_at_entry
 from leafmagic.findings.freed import SecondTime
 from leafmagic.findings.pieces import (
     Told,
-    cuts_of,
     told_of,
 )
 from leafmagic.looks import Finished, Raised
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import Pass
+from leafmagic.session import PassOver
 from leafmagic.shared import Piece, children, nearest_named
 
 _STEPS_SHOWN = 3
@@ -57,17 +58,24 @@ class CarriedState(SecondTime):
     how = "carried"
 
     def tell(self, told: Told, model: Model, last: Pass) -> Finding:
-        """Name the state."""
-        freed = model.line(told.piece.over.site) if isinstance(told.piece.over, Pass) else None
-        verb = "go" if told.others else "goes"
+        """Name the state, and where its graph was freed."""
+        over = told.piece.over
+        if isinstance(over, PassOver):
+            before, freed = "run", f"its backward ({over.label}, line {over.line})"
+        else:
+            before = "step"
+            freed = f"the backward at line {None if over is None else model.line(over.site)}"
+        verb = "goes" if len(told.distinct) == 1 else "go"
+        fix, edits = cut_at_entry(told, model, before)
         return self.finding(
-            f"{told.names} {verb} into this step with the graph of the step before, which the "
-            f"backward at line {freed} freed.",
-            fix=f"{cuts_of(told)}  # at the start of each step, before line {told.line}",
+            f"{told.names} {verb} into this {before} with the graph of the {before} before, which "
+            f"{freed} freed.",
+            fix=fix,
             variable=told.name,
             cause=told.place,
             symptom=model.line(last.site),
             record=told.record,
+            edits=edits,
         )
 
 
@@ -134,11 +142,13 @@ class GrowingState(Rule):
 
     def _told(self, told: Told, model: Model, last: Pass, steps: int) -> Finding:
         now = model.place(last.site)
+        fix, _ = cut_at_entry(told, model, then="and backward() without retain_graph")
+        verb = "keeps" if len(told.distinct) == 1 else "keep"
         return self.finding(
-            f"{told.names} {'keep' if told.others else 'keeps'} the graph of every earlier step, "
+            f"{told.names} {verb} the graph of every earlier step, "
             f"and retain_graph=True hides it: {steps} steps so far, "
             "and backward walks all of them in each.",
-            fix=f"{cuts_of(told)}  # before line {told.line}; and backward() without retain_graph",
+            fix=fix,
             variable=told.name,
             cause=told.place,
             symptom=None if now is None else now.line,
@@ -159,7 +169,7 @@ def _states(model: Model, last: Pass) -> list[Told]:
         if child.carried
     }
     found = [
-        Piece(node, True, last, nearest_named(model, node, output_nr), False)
-        for node, output_nr, _ in carried.values()
+        Piece(node, True, last, nearest_named(model, node, output_nr), (user,) if user else ())
+        for node, output_nr, _, user in carried.values()
     ]
     return told_of(model, found)

@@ -17,7 +17,7 @@ from leafmagic.findings.pieces import (
 from leafmagic.looks import Raised
 from leafmagic.model import Model
 from leafmagic.reach import reach
-from leafmagic.records import Pass, best_name
+from leafmagic.records import Pass, TensorRecord, best_name
 from leafmagic.session import PassOver
 from leafmagic.shared import older_pieces, pieces_run_over
 
@@ -112,6 +112,9 @@ class GraphFreed(SecondTime):
         """Compute it in each step, or detach it where nobody trains what is behind it."""
         if over.site != last.site:
             first, second = _root_name(model, over), _root_name(model, last)
+            if _is_only_read(told, model, over, last):
+                loss = f"`{first}`" if first else f"the loss of line {model.line(over.site)}"
+                return f"use {told.name}.detach() in what {loss} is computed from"
             if first and second and first != second:
                 return f"({first} + {second}).backward()  # once, in place of both"
             return f"call backward once, on the sum of both losses, or detach `{told.name}`"
@@ -119,7 +122,9 @@ class GraphFreed(SecondTime):
         if detached and _is_untrained(told, model):
             return detached
         move = f"compute `{told.name}` inside the loop: move line {told.line} to its top"
-        return f"{move}; or, if that is not trained: {detached}" if detached else move
+        if detached:
+            return f"{move}; or, if that is not trained: {detached}"
+        return f"{move}; or call backward once, on the sum of the losses"
 
     def _of_a_loss(self, told: Told, model: Model, over: Pass, last: Pass) -> Finding:
         """Tell of a loss that had its own pass, and is part of another or passed again."""
@@ -188,12 +193,7 @@ class SecondPassUnnoticed(Rule):
         root = model.tensor(now.roots[0])
         if root is None or root.is_leaf or not leaves:
             return
-        since = before.finished
-        if any(
-            (leaf.cleared is not None and leaf.cleared.ordinal > since)
-            or any(write.ordinal > since for write in leaf.writes)
-            for leaf in leaves
-        ):
+        if not all(_holds_both(leaf, model, before) for leaf in leaves):
             return
         first, name = model.line(before.site), best_name(root) or "this"
         filled = best_name(leaves[0])
@@ -205,6 +205,15 @@ class SecondPassUnnoticed(Rule):
             cause=model.place(now.site),
             record=root,
         )
+
+
+def _holds_both(leaf: TensorRecord, model: Model, before: Pass) -> bool:
+    """Tell whether a gradient is still the sum of an earlier pass and what came after it."""
+    account = model.gradients.of(leaf.tid)
+    if account is not None and (account.passes < 2 or account.steps or account.handled):
+        return False
+    cleared = leaf.cleared is not None and leaf.cleared.ordinal > before.finished
+    return not cleared and not any(write.ordinal > before.finished for write in leaf.writes)
 
 
 def _is_same_again(one: Pass, now: Pass) -> bool:
@@ -264,6 +273,16 @@ class StaleCell(SecondTime):
             used = f"an earlier run of this cell ({over.label}, line {over.line})"
         else:
             used = f"{over.label or 'an earlier pass'}, line {over.line},"
+        if told.record is None:
+            return self.finding(
+                f"`{told.name}` is computed from something that {used} ran backward through, "
+                "which freed its graph.",
+                fix="detach what this cell takes over from there, or run again the cell that "
+                "makes it",
+                variable=told.name,
+                cause=told.place,
+                symptom=model.line(last.site),
+            )
         again = f"run {made} again first" if told.made_in else f"compute `{told.name}` again first"
         source = statement_of(told.place)
         return self.finding(
@@ -279,6 +298,18 @@ class StaleCell(SecondTime):
 
 def _root_name(model: Model, one: Pass) -> str:
     return model.name_of(one.roots[0]) if len(one.roots) == 1 else ""
+
+
+def _is_only_read(told: Told, model: Model, over: Pass, last: Pass) -> bool:
+    """Tell whether a step was taken between two passes, and of nothing behind their piece."""
+    behind = {leaf.index for leaf in reach(model, told.tids).leaves}
+    moved = {
+        record.index
+        for record in model.slots.records
+        if record.is_leaf
+        and any(over.finished < write.ordinal < last.ordinal for write in record.writes)
+    }
+    return bool(moved) and not moved & behind
 
 
 def _is_untrained(told: Told, model: Model) -> bool:

@@ -138,10 +138,11 @@ class HeldByOut(Rule):
         yield self.finding(
             f"Out holds {event.size} old results of `{event.name}` with their graphs: one more "
             "for each run of this cell.",
-            fix=fixes.chained(source.words(shown), number),
+            fix=(short := fixes.chained(source.words(shown), number)),
             variable=name.group() if name is not None else event.name,
             cause=source.place(shown),
             record=newest,
+            edits=fixes.replace_expression(source.place(shown), short),
         )
 
 
@@ -199,7 +200,7 @@ class HeldByTraceback(Rule):
             f"{names} of `{event.name}()` {verb} still there, with the graph: the traceback of "
             "the last error holds the frame.",
             fix="import sys, gc; sys.last_exc = sys.last_value = sys.last_traceback = None; "
-            "gc.collect()",
+            "get_ipython().InteractiveTB.tb = None; gc.collect()",
             variable=fresh[-1][1].name,
             cause=place_of(fresh[-1][1]),
         )

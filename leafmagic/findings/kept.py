@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.pieces import Told, cuts_of, is_carried, kept_piece
+from leafmagic.findings.detaching import cut_at_entry
+from leafmagic.findings.pieces import Told, is_carried, kept_piece
 from leafmagic.looks import Raised
 from leafmagic.model import Model
 from leafmagic.records import Moment
@@ -59,9 +60,9 @@ class StaleGraph(Rule):
     def _told(self, told: Told, write: Moment, model: Model, event: Raised) -> Finding:
         last, step = model.passes[-1], model.line(write.site)
         if is_carried(told.piece, model, last):
-            brings = "bring" if told.others else "brings"
+            brings = "brings" if len(told.distinct) == 1 else "bring"
             what = f"{told.names} {brings} the graph of the step before into this one"
-            fix = f"{cuts_of(told)}  # before line {told.line}; and backward() without retain_graph"
+            fix, _ = cut_at_entry(told, model, then="and backward() without retain_graph")
         else:
             what = f"`{told.name}` (line {told.line}) was computed before that"
             fix = (

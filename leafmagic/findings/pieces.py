@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ _SAVES_NOTHING = (
 _NAMES_SAVING_NOTHING = tuple(f"{name}Backward" for name in _SAVES_NOTHING)
 
 
+_ITEM = re.compile(r"([\w.]+)\[\d+\]")
+_VARIABLE = re.compile(r"[^\W\d][\w.]*")
 _IN_PLACE = "modified by an inplace operation"
 
 
@@ -41,7 +44,7 @@ class Told(NamedTuple):
         Of that place.
     made_in : str
         The cell that made it, for what was made before this trace.
-    others : tuple of str
+    others : tuple of (str, TensorRecord or None)
         What else is shared in the same way.
     """
 
@@ -51,12 +54,19 @@ class Told(NamedTuple):
     place: Place | None
     line: int | None
     made_in: str
-    others: tuple[str, ...] = ()
+    others: tuple[tuple[str, TensorRecord | None], ...] = ()
 
     @property
     def names(self) -> str:
         """Return its name and those of the others, in quotes."""
-        return " and ".join(f"`{name}`" for name in (self.name, *self.others[:2]))
+        return " and ".join(f"`{name}`" for name in self.distinct[:3])
+
+    @property
+    def distinct(self) -> list[str]:
+        """Return its name and those of the others, without what stands for an item of one."""
+        names = [self.name, *(name for name, _ in self.others)]
+        wholes = {match.group(1) for match in map(_ITEM.fullmatch, names) if match is not None}
+        return [name for name in names if name not in wholes] or names
 
     @property
     def tids(self) -> tuple[int, ...]:
@@ -70,22 +80,7 @@ class Told(NamedTuple):
             source = place.source
             if source and "\n" not in source and not source.endswith("…"):
                 return f"{self.name} = {fixes.chained(source, 'detach()')}"
-        return cut_of(self.name)
-
-
-def cut_of(name: str) -> str:
-    """Return the statement that cuts a variable off its graph; empty if it is no variable."""
-    plain = bool(name) and all(part.isidentifier() for part in name.split("."))
-    return f"{name} = {name}.detach()" if plain else ""
-
-
-def cuts_of(told: Told) -> str:
-    """Return what cuts a piece, and what is shared like it, off the graph of the step before."""
-    names = (told.name, *told.others)
-    cuts = [cut_of(name) for name in names]
-    if all(cuts) and len(cuts) < 4:
-        return "; ".join(cuts)
-    return "detach " + ", ".join(f"`{name}`" for name in names)
+        return f"{self.name} = {self.name}.detach()" if _VARIABLE.fullmatch(self.name) else ""
 
 
 def statement_of(place: Place | None) -> str:
@@ -121,17 +116,22 @@ def told_of(model: Model, pieces: Iterable[Piece]) -> list[Told]:
     )
     alike = [told for told in found if found and told.piece.carried == found[0].piece.carried]
     return [
-        told._replace(others=tuple([one.name for one in alike if one is not told and one.name]))
+        told._replace(
+            others=tuple([(one.name, one.record) for one in alike if one is not told and one.name])
+        )
         for told in found
     ]
 
 
 def _told(model: Model, piece: Piece) -> Told:
-    record = piece.record
+    record = piece.record or _computed_from(model, piece)
     if record is None:
         place = model.place(piece.node.made.site)
+        if place is None:
+            place = model.place(model.passes[-1].site)
         name = place.targets[0] if place is not None and len(place.targets) == 1 else ""
-        return Told(piece, None, name or "it", place, None if place is None else place.line, "")
+        name = name or model.name_of(model.passes[-1].roots[0]) or "the root"
+        return Told(piece, None, name, place, None if place is None else place.line, "")
     name, place = best_name(record), model.place(record.made.site)
     if place is not None:
         if len(place.targets) == 1 and not place.unpacked and "." in place.targets[0]:
@@ -143,6 +143,16 @@ def _told(model: Model, piece: Piece) -> Told:
         label = model.session.label(made.run) or made.label
         return Told(piece, record, name, place_of(made), made.line, label)
     return Told(piece, record, name, None, None, "")
+
+
+def _computed_from(model: Model, piece: Piece) -> TensorRecord | None:
+    """Return what an earlier trace left and a piece lies behind, of which no tensor lives."""
+    by_node = {record.nid: record for record in model.slots.records if best_name(record)}
+    for user in piece.users:
+        record = by_node.get(user.nid)
+        if record is not None:
+            return record if record.tid in model.session.made and not record.made.site else None
+    return None
 
 
 def place_of(made: MadeAt) -> Place:
@@ -171,7 +181,10 @@ def how_shared(piece: Piece, model: Model, last: Pass) -> str:
     before, and freed any other.
     """
     if not isinstance(piece.over, Pass):
-        return "stale"
+        session, record = model.session, piece.record or _computed_from(model, piece)
+        made = None if record is None else session.made.get(record.tid)
+        own = made is not None and session.is_rerun(model.run, made.run)
+        return "carried" if own else "stale"
     return "carried" if is_carried(piece, model, last) else "freed"
 
 

@@ -14,7 +14,7 @@ from leafmagic.findings.source import Source, source_at, source_read
 from leafmagic.looks import Finished, SourceRead
 from leafmagic.model import Model
 from leafmagic.reach import reach
-from leafmagic.records import NodeRecord, TensorRecord, best_name
+from leafmagic.records import NodeRecord, Pass, TensorRecord, best_name
 from leafmagic.shared import children
 
 _ROUNDS = 3
@@ -92,16 +92,18 @@ class GraphSummed(Rule):
         what = "" if place is None else _addend(place, name)
         number = "item()" if record.seen.shape == () else "detach()"
         new = fixes.chained(what, number) if what else ""
+        fixed = _fix(place, what, new)
         told = f"`{name}` is attached to the graphs of {added.rounds} iterations, with all that "
         return self.finding(
             f"{told}their ops saved; no backward runs from it."
             if used
             else f"{told}their ops saved. If no backward is to run from it, a number will do.",
-            fix=_fix(place, what, new) or f"add .{number[:-2]}() to what is added to `{name}`",
+            fix=fixed or f"add .{number[:-2]}() to what is added to `{name}`",
             variable=name,
             cause=place,
             record=record,
             severity="warning" if used else "info",
+            edits=fixes.replace_statement(place, fixed) if place is not None and fixed else (),
         )
 
 
@@ -180,7 +182,16 @@ def _leads_to(model: Model, start: NodeRecord, goal: NodeRecord) -> bool:
 
 def _passed_over(model: Model) -> set[int]:
     """Return the nodes that some pass of the trace came to, by index."""
-    return {node.index for one in model.passes for node in reach(model, one.roots).nodes}
+    return {node.index for one in _unlike(model) for node in reach(model, one.roots).nodes}
+
+
+def _unlike(model: Model) -> list[Pass]:
+    """Return the passes of a trace, of those from one place and one slot the newest."""
+    found: dict[tuple[int, tuple[int, ...]], Pass] = {}
+    for one in model.passes:
+        roots = [record.index for record in map(model.tensor, one.roots) if record is not None]
+        found[one.site, tuple(roots)] = one
+    return list(found.values())
 
 
 def _addend(place: Place, name: str) -> str:
@@ -274,6 +285,7 @@ class GraphsCollected(Rule):
             cause=place,
             record=newest,
             severity=severity,
+            edits=fixes.replace_expression(place, new) if plain else (),
         )
 
     def _stored(
@@ -327,7 +339,7 @@ def _how_grave(model: Model, records: list[TensorRecord]) -> Severity | None:
     steps = len({record.index for record in records}) == 1 and newest.count >= _ROUNDS
     reaching = [
         one
-        for one in model.passes
+        for one in _unlike(model)
         if one.finished and any(n.index == node.index for n in reach(model, one.roots).nodes)
     ]
     if reaching:

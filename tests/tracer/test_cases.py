@@ -113,6 +113,8 @@ MENDED = {
     "nonleaf_copy": "dc-01",
     "parallel_compile": "pc-02",
     "hook_surprise": "hk-01",
+    "carried_state": "cs-01",
+    "memory_retention": "mr-01",
 }
 """For each kind whose rules make edits a case."""
 
