@@ -135,7 +135,17 @@ class Raised(NamedTuple):
 
 
 class AttributeStored(NamedTuple):
-    """A Python attribute that torch does not know was found on a tensor or module."""
+    """A Python attribute that torch does not know was found on a tensor or module.
+
+    Attributes
+    ----------
+    owner, name, value : str
+        The source of ``owner.name = value``; the value is empty where it is not known.
+    tid : int
+        -1 for a tensor that the trace did not meet, and for a module.
+    module : bool
+        Whether it is on a module.
+    """
 
     ordinal: int
     owner: str
@@ -143,6 +153,8 @@ class AttributeStored(NamedTuple):
     tid: int
     line: int | None
     label: str
+    value: str = ""
+    module: bool = False
 
 
 class SourceRead(NamedTuple):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from types import FrameType
 from typing import Any
 
@@ -18,12 +19,12 @@ from torch import Tensor
 
 from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
-from leafmagic.looks import AttributeStored, Bound, Event
+from leafmagic.looks import AttributeStored, Bound
 from leafmagic.owners import is_users_name
-from leafmagic.peeks import is_a
+from leafmagic.peeks import inside, is_a, method_of, parts_of, registered_in
 from leafmagic.retaining import retain_if_possible
 from leafmagic.sites import Sites
-from leafmagic.statements import Statement, attribute_stores
+from leafmagic.statements import AttributeStore, Statement, attribute_stores
 
 _MISSING = object()
 
@@ -54,9 +55,17 @@ class NameWatch:
         self._pointed: dict[str, int] = {}
         self._repeats: dict[str, Any] = {}
         self._last: dict[str, int] = {}
+        self._strays: set[int] = set()
+        """The ids of objects that had a stray attribute before."""
 
-    def start(self, namespace: Mapping[str, Any]) -> None:
-        """Take down what the names point to before the cell runs."""
+    def start(self, namespace: Mapping[str, Any], text: str = "") -> None:
+        """Take down what the names point to before the cell of this text runs."""
+        words = {word for word in re.findall(r"\.\s*(\w+)", text) if _is_near(word)}
+        stores = [AttributeStore("", word, 0) for word in words]
+        if stores:
+            self._strays = {
+                id(held) for held in _objects(namespace) if any(_is_stray(held, s) for s in stores)
+            }
         for name, value in list(namespace.items()):
             if is_a(value, Tensor) and is_users_name(name):
                 self._pointed[name] = id(value)
@@ -85,6 +94,41 @@ class NameWatch:
                 self._look(name, value, binding.get(name), filename, final=True)
         for name in {*self._pointed, *binding} - set(namespace):
             self._look(name, _MISSING, binding.get(name), filename, final=True)
+
+    def stray_attributes(
+        self, text: str, label: str, namespace: Mapping[str, Any]
+    ) -> list[AttributeStored]:
+        """Find attributes that a cell stored and that torch ignores.
+
+        ``p.require_grad = False`` is a new Python attribute, and so is
+        ``module.requires_grad = False``: both change nothing. The source says where they
+        might be, the objects whether they are. A local variable is gone; what it pointed to
+        is known where one object has the attribute since now, and one statement can be why.
+        """
+        stores = [s for s in attribute_stores(text) if _is_near(s.name) and not s.own]
+        found: list[AttributeStored] = []
+        open_: dict[str, list[AttributeStore]] = {}
+        for store in stores:
+            root = re.split(r"[.\[]", store.owner)[0]
+            held = None if store.local else _resolve(store.owner, namespace.get(root))
+            if not _settled(store, held):
+                open_.setdefault(store.name, []).append(store)
+            elif _is_stray(held, store):
+                found.append(self._stray(store, label, held))
+        for left in open_.values():
+            for held in _objects(namespace):
+                may_be = [store for store in left if _is_stray(held, store)]
+                if len(may_be) == 1 and id(held) not in self._strays:
+                    found.append(self._stray(may_be[0], label, held))
+                    left.remove(may_be[0])
+        return found
+
+    def _stray(self, store: AttributeStore, label: str, held: Any) -> AttributeStored:
+        module = not is_a(held, Tensor)
+        tid = -1 if module else tid_of(held)
+        ordinal = self._log.next_ordinal()
+        what = store.owner, store.name, tid, store.line, label, store.value, module
+        return AttributeStored(ordinal, *what)
 
     def _look(
         self,
@@ -134,44 +178,53 @@ class NameWatch:
             self._log.emit(event)
 
 
-def stray_attributes(
-    text: str, label: str, namespace: Mapping[str, Any], ordinal: Callable[[], int]
-) -> list[Event]:
-    """Find attributes that a cell stored and that torch ignores.
-
-    ``p.require_grad = False`` is a new Python attribute, and so is
-    ``module.requires_grad = False``: both change nothing. The source says where they
-    might be, the objects whether they are.
-    """
-    found: list[Event] = []
-    for owner, name, line in attribute_stores(text):
-        if not difflib.get_close_matches(name, ["requires_grad"], cutoff=0.85):
-            continue
-        held = _resolve(owner, namespace.get(owner.split(".")[0].split("[")[0]))
-        if held is None:
-            held = _holder(name, namespace)
-        if _is_stray(held, name):
-            tid = tid_of(held) if is_a(held, Tensor) else -1
-            found.append(AttributeStored(ordinal(), owner, name, tid, line, label))
-    return found
+def _is_near(name: str) -> bool:
+    return bool(difflib.get_close_matches(name, ["requires_grad"], cutoff=0.85))
 
 
-def _holder(name: str, namespace: Mapping[str, Any]) -> Any:
-    """Find a module or parameter of the namespace that has a stray attribute."""
+def _settled(store: AttributeStore, held: Any) -> bool:
+    """Tell whether an object is the one that a statement gave an attribute."""
+    if is_a(held, Tensor) and store.name == "requires_grad":
+        return True
+    return held is not None and store.name in inside(held)
+
+
+def _objects(namespace: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the tensors and modules of a namespace, and what is in them."""
     for value in list(namespace.values()):
-        if isinstance(value, torch.nn.Module):
-            for held in [*value.modules(), *value.parameters()]:
-                if _is_stray(held, name):
-                    return held
-    return None
+        if is_a(value, Tensor):
+            yield value
+        elif is_a(value, torch.nn.Module):
+            yield from [part for _, part in parts_of(value)]
+            yield from [tensor for _, tensor in registered_in(value, "_parameters")]
 
 
-def _is_stray(held: Any, name: str) -> bool:
-    if isinstance(held, torch.nn.Module):
-        return name in held.__dict__ and not hasattr(type(held), name)
-    if isinstance(held, Tensor):
-        return name != "requires_grad" and name in getattr(held, "__dict__", {})
-    return False
+def _is_stray(held: Any, store: AttributeStore) -> bool:
+    """Tell whether an attribute is a mistake for certain: torch ignores it, and all code does.
+
+    A module may have a setting of that name. It is no mistake where its class knows it.
+    """
+    if store.name not in inside(held) or not _agrees(store.value, inside(held)[store.name]):
+        return False
+    if is_a(held, Tensor):
+        return store.name != "requires_grad"
+    if not is_a(held, torch.nn.Module) or type(inside(held)[store.name]) is not bool:
+        return False
+    for kind in type(held).__mro__:
+        if kind is torch.nn.Module:
+            break
+        if store.name in vars(kind) or any(
+            store.name in code.co_names
+            for code in (method_of(kind, name) for name in vars(kind))
+            if code is not None
+        ):
+            return False
+    return True
+
+
+def _agrees(source: str, value: Any) -> bool:
+    """Tell whether a value may be what a source says; of a literal that is known."""
+    return value is (source == "True") if source in ("True", "False") else True
 
 
 def _resolve(owner: str, value: Any) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 _LONGEST_SOURCE = 200
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 @lru_cache(maxsize=64)
@@ -106,21 +108,54 @@ def _bound_names(statement: ast.stmt, bodies: list[ast.stmt]) -> tuple[str, ...]
     return tuple(names)
 
 
-@lru_cache(maxsize=64)
-def attribute_stores(text: str) -> tuple[tuple[str, str, int], ...]:
-    """List the assignments to attributes in a text.
+class AttributeStore(NamedTuple):
+    """An assignment to an attribute.
 
-    Returns
-    -------
-    tuple of (owner, attribute, line)
-        ``("net[1]", "requires_grad", 3)`` for ``net[1].requires_grad = False``.
+    Attributes
+    ----------
+    owner, name : str
+        ``"net[1]"`` and ``"requires_grad"`` for ``net[1].requires_grad = False``.
+    line : int
+    value : str
+        The source of what is assigned; empty where that is not one expression.
+    own : bool
+        Whether a method sets it on its own object.
+    local : bool
+        Whether it is inside a function.
     """
+
+    owner: str
+    name: str
+    line: int
+    value: str = ""
+    own: bool = False
+    local: bool = False
+
+
+@lru_cache(maxsize=64)
+def attribute_stores(text: str) -> tuple[AttributeStore, ...]:
+    """List the assignments to attributes in a text."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return ()
-    return tuple(
-        (segment(text, node.value), node.attr, node.lineno)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    )
+    found: list[tuple[int, AttributeStore]] = []
+    # With each node: what is assigned there, what methods around it call their object,
+    # whether a function is around it.
+    stack: list[tuple[ast.AST, str, frozenset[str], bool]] = [(tree, "", frozenset(), False)]
+    while stack:
+        node, value, selves, local = stack.pop()
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            owner = segment(text, node.value)
+            store = AttributeStore(owner, node.attr, node.lineno, value, owner in selves, local)
+            found.append((node.end_col_offset or 0, store))
+        inner = ""
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            inner = segment(text, node.value)
+        for child in ast.iter_child_nodes(node):
+            here, inside = selves, local or isinstance(node, _FUNCTIONS)
+            if isinstance(node, ast.ClassDef) and isinstance(child, _FUNCTIONS):
+                here = selves | {a.arg for a in [*child.args.posonlyargs, *child.args.args][:1]}
+            is_target = isinstance(child, ast.Attribute)
+            stack.append((child, inner if is_target else "", here, inside))
+    return tuple([store for _, store in sorted(found, key=lambda one: (one[1].line, one[0]))])

@@ -41,14 +41,20 @@ def read_states(
     for index, (tid, tensor) in enumerate(live):
         shown = final and index < MOST_PREVIEWS
         # A view that torch forbids to look at, or an odd subclass, keeps its last state.
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(RuntimeError if _is_plain(tensor) else Exception):
             yield _state(ordinal(), tid, tensor, norms.get(id(tensor)), shown=shown)
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    return type(tensor) in autograd.KNOWN_TYPES
 
 
 def _can_have_grad(tensor: Tensor) -> bool:
     try:
         return tensor.requires_grad and autograd.can_be_read(tensor)
     except Exception:
+        if _is_plain(tensor):
+            raise
         return False
 
 

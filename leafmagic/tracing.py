@@ -150,7 +150,7 @@ class Tracer(Trace):
         try:
             with torch._C.DisableTorchFunction():
                 fetch(self.model, SESSION)
-                self._watch.start(self._namespace or {})
+                self._watch.start(self._namespace or {}, text)
         except Exception as ours:
             self._note(ours)
         self._own_s += time.perf_counter() - started
@@ -208,7 +208,7 @@ class Tracer(Trace):
             text = self.sites.text(self.cell.filename or "") or self.cell.text
             label = self.cell.label
             read = source_read(ordinal, self.cell, self.sites, namespace, self._entered)
-            self._log.extend([*names.stray_attributes(text, label, namespace, ordinal), *read])
+            self._log.extend([*self._watch.stray_attributes(text, label, namespace), *read])
         failed = bool(self._error)
         self._log.extend(kept_events(namespace, ordinal, self.cell, failed=failed))
         self._log.emit(Finished(ordinal()))

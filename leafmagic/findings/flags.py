@@ -11,7 +11,7 @@ from leafmagic.cell import Place
 from leafmagic.edits import Edit
 from leafmagic.events import Accessed
 from leafmagic.findings import fixes, rewrites
-from leafmagic.findings.base import Finding, Rule, Severity, register
+from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.source import source_read
 from leafmagic.looks import AttributeStored, Raised, SourceRead
@@ -56,13 +56,13 @@ class RequiresGradFlag(Rule):
     events = (AttributeStored, Raised, Accessed, SourceRead)
 
     def __init__(self) -> None:
-        self._strays: list[tuple[Finding, str]] = []
+        self._strays: list[tuple[Finding, AttributeStored]] = []
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at stray attributes, refusals and flags set on computed tensors."""
         if isinstance(event, AttributeStored):
             for told in self._stray(event):
-                self._strays.append((told, event.name))
+                self._strays.append((told, event))
                 yield told
         elif isinstance(event, SourceRead):
             yield from self._mended(event)
@@ -76,30 +76,29 @@ class RequiresGradFlag(Rule):
             yield from self._computed(event, model)
 
     def _stray(self, event: AttributeStored) -> Iterator[Finding]:
-        own = event.owner == "self" and event.tid < 0
-        if own and event.name != "requires_grad":
-            return  # A module's own setting, by a name of its own choice.
-        if event.name == "requires_grad":
+        whole = bool(event.value) and "\n" not in event.value
+        if event.module:
             message = (
                 f"`{event.owner}` is a module: this makes a Python attribute, and its "
                 "parameters stay as they are."
             )
-            fix = f"{event.owner}.requires_grad_(False)"
+            fix = f"{event.owner}.requires_grad_({event.value})"
+            words = f"call requires_grad_() of `{event.owner}`, which sets all its parameters"
         else:
             message = (
                 f"`{event.name}` is a new Python attribute that torch does not know; the flag "
                 "is `requires_grad`."
             )
-            fix = f"{event.owner}.requires_grad = False"
-        severity: Severity | None = "info" if own else None
-        base = self.finding(message, fix=fix, variable=event.owner, severity=severity)
+            fix = f"{event.owner}.requires_grad = {event.value}"
+            words = f"set `{event.owner}.requires_grad`"
+        base = self.finding(message, fix=fix if whole else words, variable=event.owner)
         yield _at(base, event.line, event.label)
 
     def _mended(self, event: SourceRead) -> Iterator[Finding]:
         """Tell of a stray attribute again, with its edit, when its text is read."""
-        for told, attribute in self._strays:
+        for told, stored in self._strays:
             if told.cell == event.label:
-                edits = rewrites.stray(source_read(event), told.line or 0, attribute)
+                edits = rewrites.stray(source_read(event), stored)
                 fix = edits[0].replacement if edits else told.fix
                 yield dataclasses.replace(told, count=0, fix=fix, edits=edits)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
 from leafmagic.cell import Place, is_module_word
 from leafmagic.edits import Edit
 from leafmagic.findings import fixes
 from leafmagic.findings.source import Source, source_at
-from leafmagic.findings.texts import Text, text_at, under
+from leafmagic.findings.texts import Text, text_at, text_of, under
+from leafmagic.looks import AttributeStored
 from leafmagic.model import Model
 
 Edits = tuple[Edit, ...]
@@ -55,9 +57,9 @@ def retained(model: Model, made: Place | None, read: Place, name: str, line: int
         What it is called on `line`, or right behind the place where it is made.
     """
     call = f"{name}.retain_grad()"
-    passes = [model.place(done.site) for done in model.passes if done.finished]
     if made is None or made.label != read.label:
-        for at in reversed(passes):
+        for done in reversed(model.passes):
+            at = model.place(done.site) if done.finished else None
             if at is not None and (at.label, at.function) == (read.label, read.function):
                 return fixes.insert_before(at, call)
     if made is None:
@@ -104,6 +106,12 @@ def update(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = Fa
     cleared : bool
         Whether the gradient is known to be cleared elsewhere.
     """
+    return _updated(text_of(made.filename), made, variable, grad_enabled, cleared)
+
+
+@lru_cache(maxsize=64)
+def _updated(_: str, made: Place, variable: str, grad_enabled: bool, cleared: bool) -> Edits:
+    """Rewrite an update, once for each text."""
     text = text_at(made)
     statement = text.statement(made)
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
@@ -271,16 +279,17 @@ def called_flag(place: Place, right: str) -> tuple[str, Edits]:
     return new, fixes.replace_expression(place, new)
 
 
-def stray(source: Source, line: int, attribute: str) -> Edits:
+def stray(source: Source, stored: AttributeStored) -> Edits:
     """Mend ``net.requires_grad = False`` of a module, and a misspelt flag."""
+    line = stored.line or 0
     for node in source.within(line, line):
         if not isinstance(node, ast.Assign) or len(node.targets) != 1:
             continue
         target = node.targets[0]
-        if isinstance(target, ast.Attribute) and target.attr == attribute:
+        if isinstance(target, ast.Attribute) and target.attr == stored.name:
             owner, value = source.words(target.value), source.words(node.value)
             new = f"{owner}.requires_grad = {value}"
-            if attribute == "requires_grad":
+            if stored.module:
                 new = f"{owner}.requires_grad_({value})"
             return fixes.replace_statement(source.place(node), new)
     return ()

@@ -79,7 +79,7 @@ BROKEN = [
     ("can_be_read", ""),
     ("owned_events", ""),
     ("root_module", ""),
-    ("stray_attributes", ""),
+    ("stray_attributes", "NameWatch"),
     ("forget_dead", ""),
     ("best_name", ""),
     ("OpCalled", ""),

@@ -77,8 +77,17 @@ def test_a_segment_is_what_python_cuts_out() -> None:
 
 
 def test_attribute_stores_have_owner_and_line() -> None:
-    stores = attribute_stores("x = 1\nnet[1].requires_grad = False\n")
-    assert stores == (("net[1]", "requires_grad", 2),)
+    stores = attribute_stores("x = 1\nnet[1].requires_grad = not x\n")
+    assert stores == (("net[1]", "requires_grad", 2, "not x", False, False),)
+
+
+def test_attribute_stores_of_methods_are_their_own() -> None:
+    text = "class A:\n    def f(this, p):\n        this.a = this.b.c = p\n        p.d, e = 1, 2\n"
+    assert attribute_stores(text) == (
+        ("this", "a", 3, "p", True, True),
+        ("this.b", "c", 3, "p", False, True),
+        ("p", "d", 4, "", False, True),
+    )
 
 
 def test_whose_file_it_is() -> None:
