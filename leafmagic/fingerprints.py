@@ -24,7 +24,9 @@ _MOST_BYTES = 4_000_000
 """Larger memory is not summed up."""
 _BUDGET = 64_000_000
 """So many bytes are summed up in one trace, some 50 ms."""
-_MOST_SUMS = 4_000
+_MOST_SUMS = 1_500
+_PIECES = 256
+_LEAST_PIECE = 16
 _MOST_KEPT = 16
 _MOST_WRITES = 200
 _MOST_MET = 10_000
@@ -39,6 +41,17 @@ class Span(NamedTuple):
     storage: Any
     start: int
     end: int
+
+    @property
+    def step(self) -> int:
+        """The size of a piece, as it is summed up."""
+        return max(_LEAST_PIECE, -(-(self.end - self.start) // _PIECES))
+
+    def part(self, one: tuple[int, ...], other: tuple[int, ...]) -> Span:
+        """Return the memory between the first and the last piece that differ."""
+        differ = [i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+        first, last = self.start + differ[0] * self.step, self.start + (differ[-1] + 1) * self.step
+        return Span(self.storage, first, min(last, self.end))
 
     def same_as(self, other: Span) -> bool:
         """Tell whether it is the same piece of the same storage."""
@@ -85,7 +98,8 @@ class Alias:
 
     write: Write
     span: Span
-    checksum: int | None
+    sums: tuple[int, ...] | None
+    """One for each piece; None until the next look."""
     changed: bool = False
 
 
@@ -171,10 +185,10 @@ class MemoryWatch:
         self.aliases = [a for a in self.aliases if not a.span.storage.expired()]
         if any(a.span.same_as(span) for a in self.aliases):
             return
-        checksum = self._sum(span)
-        if checksum is not None:
+        sums = self._sum(span)
+        if sums is not None:
             write = Write(how, site, tid_of(tensor), _sequence(), span)
-            self.aliases = [*self.aliases, Alias(write, span, checksum)][-_MOST_KEPT:]
+            self.aliases = [*self.aliases, Alias(write, span, sums)][-_MOST_KEPT:]
 
     def meet(self, tids: tuple[int, ...], tensors: list[Tensor]) -> None:
         """Look at what an op is called with: NumPy may have given its memory."""
@@ -194,17 +208,18 @@ class MemoryWatch:
         for alias in self.aliases:
             if alias.changed:
                 continue
-            checksum = self._sum(alias.span)
-            if checksum is None:
+            sums = self._sum(alias.span)
+            if sums is None:
                 continue
-            write = alias.write
-            if alias.checksum is None or checksum == alias.checksum:
-                alias.checksum = checksum
+            write, before = alias.write, alias.sums
+            if before is None or sums == before:
+                alias.sums = sums
                 write.sequence, write.first = _sequence(), line
             else:
                 alias.changed, write.last = True, line
                 new = replace(write, sequence=_sequence(), first=line, last=0)
-                again.append(Alias(new, alias.span, checksum))
+                write.span = alias.span.part(before, sums)
+                again.append(Alias(new, alias.span, sums))
         if again:
             self.aliases = [*self.aliases, *again][-_MOST_KEPT:]
 
@@ -212,10 +227,10 @@ class MemoryWatch:
         """Take the memory as it is once a write of torch's is done."""
         for alias in self.aliases:
             if alias.span.storage.cdata == span.storage.cdata and not alias.changed:
-                alias.checksum = None
+                alias.sums = None
 
-    def _sum(self, span: Span) -> int | None:
-        """Sum up the bytes of a piece of memory; None where that is too much, or it is gone."""
+    def _sum(self, span: Span) -> tuple[int, ...] | None:
+        """Sum up the bytes of memory, by pieces; None where that is too much, or it is gone."""
         size = span.end - span.start
         if self._sums <= 0 or self._bytes < size or span.storage.expired():
             return None
@@ -224,8 +239,10 @@ class MemoryWatch:
             return None
         self._sums -= 1
         self._bytes -= size
-        memory = (ctypes.c_char * size).from_address(storage.data_ptr() + span.start)
-        return zlib.crc32(memory)
+        # Not a copy: the storage lives as long as this does.
+        memory = memoryview((ctypes.c_char * size).from_address(storage.data_ptr() + span.start))
+        step = span.step
+        return tuple([zlib.crc32(memory[at : at + step]) for at in range(0, size, step)])
 
     # Before a pass -----------------------------------------------------------------
 
