@@ -141,6 +141,8 @@ def under_no_grad(place: Place) -> str:
     if place.function.endswith("<lambda>"):
         # The mode counts where it is called, not where it is made.
         return "make the lambda a function with @torch.no_grad() above it"
+    if place.function.endswith("<lambda>"):
+        return "call this lambda under torch.no_grad()"
     guarded = f"with torch.no_grad(): {statement}"
     try:
         ast.parse(guarded)

@@ -110,7 +110,7 @@ def update(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = Fa
 
 
 @lru_cache(maxsize=64)
-def _updated(_: str, made: Place, variable: str, grad_enabled: bool, cleared: bool) -> Edits:
+def _updated(_text: str, made: Place, variable: str, grad_enabled: bool, cleared: bool) -> Edits:
     """Rewrite an update, once for each text."""
     text = text_at(made)
     statement = text.statement(made)

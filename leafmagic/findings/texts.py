@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from leafmagic.cell import Place, source_of
+from leafmagic.cell import Place
 from leafmagic.edits import Edit, apply
 from leafmagic.findings.source import Source, source_at
 from leafmagic.statements import lines_of, segment
 
 _BLOCKS = ("body", "orelse", "finalbody")
 _STEP = "    "
+_MOST_TEXTS = 8
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,10 @@ class Text:
         return None
 
     def statement(self, place: Place) -> ast.stmt | None:
-        """Return the statement that a place is in."""
+        """Return the statement that runs a place; that of a lambda runs it elsewhere."""
         node = self.node(place)
-        found = None if node is None else self.source.statement(node)
+        above = [] if node is None else [node, *self.source.parents(node)]
+        found = next((n for n in above if isinstance(n, ast.stmt | ast.Lambda)), None)
         return found if isinstance(found, ast.stmt) else None
 
     def column(self, line: int, column: int) -> int:
@@ -139,7 +142,22 @@ def edited(
     place: Place, make: Callable[[Text, Place, str], tuple[Edit, ...]], new: str = ""
 ) -> tuple[Edit, ...]:
     """Make edits at a place, once for each text, place and replacement."""
-    return _edited(source_of(place.filename), place, make, new)
+    return _edited(text_of(place.filename), place, make, new)
+
+
+_JOINED: dict[str, tuple[list[str], str]] = {}
+"""By file name its lines and its text: joined once, since a rule may tell of every step."""
+
+
+def text_of(filename: str) -> str:
+    """Return the text of a file, the same string as long as it has the same lines."""
+    lines = linecache.getlines(filename)
+    known = _JOINED.get(filename)
+    if known is None or known[0] is not lines:
+        if len(_JOINED) >= _MOST_TEXTS:
+            _JOINED.clear()
+        known = _JOINED[filename] = lines, "".join(lines)
+    return known[1]
 
 
 @lru_cache(maxsize=256)

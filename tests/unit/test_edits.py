@@ -140,6 +140,13 @@ def test_what_would_not_be_python_is_no_edit(lent: list[str]) -> None:
     assert fixes.together(fixes.replace_expression(place, "g(w)"), ()) == ()
 
 
+def test_a_lambda_is_no_statement_to_change(lent: list[str]) -> None:
+    place = place_of(lent, "g = lambda w: f(w)", "f(w)")
+    assert fixes.wrap_statement(place, GUARD) == ()
+    assert fixes.insert_before(place, "b = 1") == ()
+    assert fixes.replace_expression(place, "w") != ()
+
+
 def test_a_place_whose_text_is_gone_has_no_edits(lent: list[str]) -> None:
     place = place_of(lent, "y = f(w)", "f(w)")
     linecache.cache.pop(place.filename)
