@@ -73,6 +73,8 @@ class GradientCycle(Rule):
             variable=name,
             cause=place,
             record=leaves[0],
+            # Where a later pass goes through these gradients, their graph is what is wanted.
+            severity="info" if any(p.ordinal > one.finished for p in model.passes) else None,
         )
 
 
