@@ -375,7 +375,7 @@ def test_completion_of_options(ip: Any) -> None:
         ("%autograd on --grads n", {"norm"}),
         ("%%autograd --ignore LM101", {"LM101"}),
         ("%autograd explain LM101", {"LM101"}),
-        ("%autograd explain nonleaf", {"nonleaf_grad_read"}),
+        ("%autograd explain nonleaf_grad", {"nonleaf_grad_read"}),
     ],
 )
 def test_completion_of_values(ip: Any, line: str, values: set[str]) -> None:
