@@ -30,12 +30,14 @@ class _Known:
     tids: tuple[int, ...]
     varied: bool = False
     watched: bool = False
+    parameters: bool = False
 
     def lasting(self) -> tuple[int, ...]:
         """Return the leaves that are still the same, and not made anew in each step."""
+        if self.parameters:
+            # What makes parameters anew is no op that repeats.
+            return self.tids
         now = tuple([record.tid for record in self.records])
-        if now == self.tids:
-            return now
         return tuple([tid for tid, new in zip(self.tids, now, strict=True) if tid == new])
 
     def differs(self, leaves: tuple[TensorRecord, ...]) -> bool:
@@ -145,7 +147,8 @@ class Gradients:
         old = self._known.get(key)
         tids = tuple([leaf.tid for leaf in leaves])
         varied = old is not None and (old.varied or old.differs(leaves))
-        known = _Known(self._slots.moved, leaves, tids, varied, watched)
+        parameters = all(leaf.seen.parameter for leaf in leaves)
+        known = _Known(self._slots.moved, leaves, tids, varied, watched, parameters)
         self._known[key] = known
         return known
 
