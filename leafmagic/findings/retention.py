@@ -67,19 +67,22 @@ class GraphSummed(Rule):
         """Judge at the end: a sum that is backpropagated is no mistake."""
         over: set[int] | None = None
         told: set[int] = set()
-        for record in model.slots.records:
+        # The newest first: its chain holds all those before it, and is judged for all.
+        for record in reversed(model.slots.records):
             node = model.nodes.get(record.nid)
             if node is None or not record.names or not node.seen.name.startswith(_GATHERING):
                 continue
             line = model.line(record.made.site)
+            if line is None or line in told:
+                continue
+            told.add(line)
             added = _added(model, node)
-            if added is None or line is None or line in told or added.rounds < _ROUNDS:
+            if added is None or added.rounds < _ROUNDS:
                 continue
             if over is None:
                 over = _passed_over(model)
             if node.index in over or not _in_turns(model, record):
                 continue
-            told.add(line)
             yield self._told(model, record, added)
 
     def _told(self, model: Model, record: TensorRecord, added: _Added) -> Finding:
@@ -133,7 +136,7 @@ def _added(model: Model, node: NodeRecord) -> _Added | None:
     """
     rounds, current = 1, node
     while rounds < _MOST_STEPS:
-        before = _before(model, current)
+        before = _before(model, current, closely=rounds <= _ROUNDS)
         if before is None:
             break
         found, carried = before
@@ -143,8 +146,11 @@ def _added(model: Model, node: NodeRecord) -> _Added | None:
     return _Added(rounds, stepwise=False) if rounds > 1 else None
 
 
-def _before(model: Model, node: NodeRecord) -> tuple[NodeRecord, bool] | None:
-    """Return the node of the sum before, and whether it is the same slot in an earlier step."""
+def _before(model: Model, node: NodeRecord, *, closely: bool) -> tuple[NodeRecord, bool] | None:
+    """Return the node of the sum before, and whether it is the same slot in an earlier step.
+
+    What is added is looked through only if `closely`: it may be as large as the rest.
+    """
     line, kind = model.line(node.made.site), node.seen.name
     sides: list[tuple[NodeRecord, NodeRecord, bool]] = []
     for child in children(model, node):
@@ -163,7 +169,7 @@ def _before(model: Model, node: NodeRecord) -> tuple[NodeRecord, bool] | None:
         if not same and not (like and not carried and found.index != node.index):
             continue
         others = [one.node for one in children(model, node) if one.node.index != side.index]
-        if not any(_leads_to(model, other, found) for other in others):
+        if not closely or not any(_leads_to(model, other, found) for other in others):
             return found, same
     return None
 
