@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -36,6 +37,9 @@ class AccessRecorder:
         self.log = log
         self.sites = sites
         self.memory: MemoryWatch | None = None
+        self.on_unfilled: Callable[[], None] | None = None
+        """Called when a place first reads a gradient that a computed tensor does not have."""
+        self._read: set[int] = set()
 
     def look(self, tensor: Tensor, kind: int, name: str, site: int) -> tuple[Flags, bool]:
         """Return a tensor's flags, and whether the user's expression spells the access."""
@@ -75,6 +79,8 @@ class AccessRecorder:
         elif self.memory is not None and name == "set_data":
             self.memory.replaced(args[0], site)
         flags, mine = seen
+        if name == "grad" and mine and value == -1 and not (flags[0] or flags[2]):
+            self._look_around(site)
         event = Accessed(
             self.log.next_ordinal(),
             site,
@@ -91,6 +97,11 @@ class AccessRecorder:
             self.log.note(event)
         else:
             self.log.emit(event)
+
+    def _look_around(self, site: int) -> None:
+        if self.on_unfilled is not None and site not in self._read:
+            self._read.add(site)
+            self.on_unfilled()
 
 
 def run_access(call: Caller, func: Any, args: Any, kwargs: Any, *, unfilled: bool) -> Any:

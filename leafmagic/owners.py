@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from leafmagic.autograd import is_leaf
 from leafmagic.cell import is_user_file
 from leafmagic.ledger import Ledger, tid_of
 from leafmagic.looks import Event, Held, ModuleSeen, OptimizerSeen, Owned, Wired
@@ -27,6 +28,8 @@ from leafmagic.sites import Sites
 
 _MOST_ITEMS = 64
 _MOST_HELD = 5_000
+_MOST_CONTAINERS, _DEEPEST = 64, 4
+_CONTAINERS = (list, tuple, dict)
 _METHODS = ("forward", "__init__")
 
 
@@ -53,8 +56,27 @@ def owned(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Tensor, bool]]:
         if is_a(value, torch.nn.Module):
             yield from safely(_of_module(name, value))
         else:
-            for path, item in _items(name, value):
+            for path, item in safely(_all_items(name, value)):
                 yield from safely(_of_item(path, item))
+
+
+def _all_items(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the items of a container, those of containers in it, and leaves far down a list."""
+    queue, seen = [(path, value)], {id(value)}
+    for index, (at, container) in enumerate(queue):
+        if index >= _MOST_CONTAINERS:
+            return
+        for where, item in _items(at, container):
+            if type(item) in _CONTAINERS:
+                if id(item) not in seen and where.count("[") < _DEEPEST:
+                    seen.add(id(item))
+                    queue.append((where, item))
+            else:
+                yield where, item
+        if type(container) in (list, tuple):
+            for number, item in enumerate(container[_MOST_ITEMS:_MOST_HELD], _MOST_ITEMS):
+                if is_a(item, Tensor) and is_leaf(item) and item.requires_grad:
+                    yield f"{at}[{number}]", item
 
 
 def _items(path: str, value: Any) -> list[tuple[str, Any]]:

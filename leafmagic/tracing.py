@@ -91,7 +91,7 @@ class Tracer(Trace):
         self._recorder.ops.on_parameters = self._parameters
         self._recorder.passes.watching = self.options.grads != "off"
         self._recorder.ops.on_overwritten = self._overwritten
-        self._recorder.on_refused_copy = self._own
+        self._recorder.accesses.on_unfilled = self._recorder.on_refused_copy = self._own
         self._log = self._recorder.log
         ledger, retain = self._recorder.ledger, self.options.retain
         self._watch = names.NameWatch(self.sites, ledger, self._log, retain)

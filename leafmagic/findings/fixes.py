@@ -11,10 +11,7 @@ import re
 
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
-from leafmagic.findings import texts
-
-_FLAG = re.compile(r"(,\s*)?requires_grad\s*=\s*True\s*(,\s*)?")
-_SETTER = re.compile(r"\.requires_grad_\((True)?\)")
+from leafmagic.findings import flagging, texts
 
 
 def _parse(source: str) -> ast.expr | None:
@@ -45,11 +42,7 @@ def keyword(place: Place, name: str) -> str:
 
 def without_flag(source: str) -> str:
     """Remove ``requires_grad=True`` and ``.requires_grad_()`` from an expression."""
-
-    def keep_one_comma(match: re.Match[str]) -> str:
-        return ", " if match.group(1) and match.group(2) else ""
-
-    return _FLAG.sub(keep_one_comma, _SETTER.sub("", source))
+    return flagging.bare(source)[0]
 
 
 def chained(source: str, call: str) -> str:
@@ -59,40 +52,31 @@ def chained(source: str, call: str) -> str:
     return f"{source}.{call}" if whole else f"({source}).{call}"
 
 
-def flagged(source: str) -> str:
-    """Rewrite ``make(requires_grad=True).reshape(...)`` to set the flag at the end."""
-    bare = without_flag(source)
-    if bare != source:
-        return chained(bare, "requires_grad_()")
-    inner = _parameter(source)
-    if inner is not None:
-        call, given = inner
-        return f"{call.partition('(')[0]}({source.replace(call, given, 1)})"
-    return chained(source, "detach().requires_grad_()")
+def flagged(source: str, leaves: int = 1) -> str:
+    """Rewrite ``make(requires_grad=True).reshape(...)`` to set the flag at the end.
+
+    Parameters
+    ----------
+    leaves : int
+        So many leaves are known to be behind the value. Where the expression does not make
+        them all, the value is computed with or without its own flag: it is detached.
+    """
+    bare, value, count = flagging.bare(source)
+    if value:
+        setter = f"requires_grad_({'' if value == 'True' else value})"
+        return chained(bare, setter if leaves <= count else f"detach().{setter}")
+    return flagging.wrapped(source) or chained(source, "detach().requires_grad_()")
 
 
-def _parameter(source: str) -> tuple[str, str] | None:
-    """Return the call of ``Parameter`` in an expression, and what it is given."""
-    node = _parse(source)
-    for part in ast.walk(node) if node is not None else ():
-        if isinstance(part, ast.Call) and len(part.args) == 1 and not part.keywords:
-            name = ast.unparse(part.func).rpartition(".")[2]
-            call = ast.get_source_segment(source.strip(), part)
-            given = ast.get_source_segment(source.strip(), part.args[0])
-            if name == "Parameter" and call and given:
-                return call, given
-    return None
-
-
-def flag_last(place: Place, variable: str) -> str:
+def flag_last(place: Place, variable: str, leaves: int = 1) -> str:
     """Rewrite ``x = make(requires_grad=True).reshape(...)`` to set the flag at the end."""
     source = words(place)
     name = place.targets[0] if len(place.targets) == 1 else variable
     if not source:
         return f"{name} = {name}.detach().requires_grad_()"
     if place.returned:
-        return f"return {flagged(source)}"
-    return f"{name} = {flagged(source)}"
+        return f"return {flagged(source, leaves)}"
+    return f"{name} = {flagged(source, leaves)}"
 
 
 def detached(place: Place) -> str:

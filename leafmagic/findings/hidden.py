@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import re
 from collections.abc import Iterator
@@ -15,10 +16,12 @@ from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import (
     Meant,
     classify_read,
+    leaves_behind,
     made_at,
     meant_leaf,
     unfilled_read,
 )
+from leafmagic.findings.whence import whence
 from leafmagic.looks import Raised
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
@@ -66,16 +69,18 @@ class HiddenLeaf(Rule):
                 record, place, variable = read
                 kind, meant = classify_read(model, record, place, variable)
                 if kind == self.kind and meant is not None:
-                    yield self._told(model, record, meant, variable, place.line)
+                    yield self._told(model, record, meant, variable, place)
         elif isinstance(event, OpCalled):
             yield from self._moved(event, model)
         elif "can't optimize a non-leaf" in event.text:
             yield from self._refused(event, model)
 
     def _told(
-        self, model: Model, record: TensorRecord, meant: Meant, variable: str, symptom: int
+        self, model: Model, record: TensorRecord, meant: Meant, variable: str, read: Place
     ) -> Finding:
         made = made_at(model, record)
+        if made is None:
+            return self._made_before(model, record, meant, variable, read)
         origin = made_at(model, meant.leaf)
         if meant.anonymous:
             leaf = _short(origin.source) if origin is not None else meant.leaf.made.what
@@ -86,14 +91,35 @@ class HiddenLeaf(Rule):
             line = f" of line {origin.line}" if origin is not None else ""
             which = f"the leaf{line}, once `{old}`, has no name any more"
         ops = f"`{record.made.what}`" if record.made.what else "an op"
+        leaves = len(leaves_behind(model, record))
         return self.finding(
             f"`{variable}` is the result of {ops}, not a leaf: {which}, "
             "so that its gradient cannot be read.",
-            fix=_hidden_fix(made, meant, variable),
-            edits=_edits(made, meant),
+            fix=_hidden_fix(made, meant, variable, leaves),
+            edits=_edits(made, meant, leaves),
             variable=variable,
             cause=made,
-            symptom=symptom,
+            symptom=read.line,
+            record=record,
+        )
+
+    def _made_before(
+        self, model: Model, record: TensorRecord, meant: Meant, variable: str, read: Place
+    ) -> Finding:
+        """Tell of a tensor that was there when the trace began."""
+        known = whence(model, record)
+        old = best_name(meant.leaf)
+        which = f", once `{old}`, has no name any more" if old else " behind it has no name"
+        when = "was computed before this trace began" if known is None else "is computed"
+        text = "" if known is None else _mended(known.statement, variable)
+        again = f"{variable} = {variable}.detach().requires_grad_()"
+        return self.finding(
+            f"`{variable}` {when}, and is no leaf: the leaf{which}, "
+            "so that its gradient cannot be read.",
+            fix=text or f"{again}  # before it is used",
+            variable=variable,
+            cause=known or read,
+            symptom=read.line,
             record=record,
         )
 
@@ -150,7 +176,7 @@ class HiddenLeaf(Rule):
             meant = meant_leaf(model, record)
             if meant is not None:
                 found = True
-                yield self._told(model, record, meant, name, place.line)
+                yield self._told(model, record, meant, name, place)
         if not found:
             yield from self._in_a_list(place, model)
 
@@ -167,8 +193,9 @@ class HiddenLeaf(Rule):
             meant = meant_leaf(model, record)
             if meant is not None and meant.anonymous:
                 told.add(record.made.site)
-                element = f"{fixes.flag_last(made, '')}  # in place of {_short(made.source)}"
-                one = self._told(model, record, meant, target[1], place.line)
+                new = fixes.flag_last(made, "", len(leaves_behind(model, record)))
+                element = f"{new}  # in place of {_short(made.source)}"
+                one = self._told(model, record, meant, target[1], place)
                 yield dataclasses.replace(one, fix=element.removeprefix(" = "))
 
 
@@ -210,17 +237,27 @@ def _moved_leaf(place: Place, op: str) -> str:
     return fixes.flagged(fixes.words(place))
 
 
-def _edits(made: Place | None, meant: Meant) -> tuple[Edit, ...]:
-    if made is None:
-        return ()
-    return rewrites.new_leaf(made) if meant.anonymous else rewrites.same_leaf(made)
+def _edits(made: Place, meant: Meant, leaves: int) -> tuple[Edit, ...]:
+    return rewrites.new_leaf(made, leaves) if meant.anonymous else rewrites.same_leaf(made)
 
 
-def _hidden_fix(made: Place | None, meant: Meant, variable: str) -> str:
-    if made is None:
-        return f"{variable}.retain_grad()  # before backward"
+def _mended(statement: str, variable: str) -> str:
+    """Rewrite a statement of an earlier cell; empty where it does not make the leaf itself."""
+    try:
+        body = ast.parse(statement).body
+    except SyntaxError:
+        return ""
+    if len(body) != 1 or not isinstance(body[0], ast.Assign) or len(body[0].targets) != 1:
+        return ""
+    source = ast.get_source_segment(statement, body[0].value) or ""
+    if ast.unparse(body[0].targets[0]) != variable or not source:
+        return ""
+    return f"{variable} = {fixes.flagged(source)}"
+
+
+def _hidden_fix(made: Place, meant: Meant, variable: str, leaves: int) -> str:
     if meant.anonymous:
-        return fixes.flag_last(made, variable)
+        return fixes.flag_last(made, variable, leaves)
     if made.owner:
         return fixes.detached_leaf(made, variable)
     return f"{variable}.retain_grad()  # before backward"

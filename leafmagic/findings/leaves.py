@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from dataclasses import dataclass
 
 from leafmagic.cell import Place
@@ -108,20 +110,15 @@ def meant_leaf(model: Model, record: TensorRecord) -> Meant | None:
             break
         current = parents[0]
         if current.is_leaf:
-            here = (
-                not current.seen.parameter
-                or same_statement(model, current, record)
-                or _parameter_here(model, current, record)
-            )
-            return Meant(current, True, here and is_anonymous(current))
+            here = is_anonymous(current) and _made_inside(model, current, record)
+            return Meant(current, True, here)
     if record.seen.base >= 0 and record.made.site == 0:
         base = model.tensors.get(record.seen.base)
         if base is not None and base.is_leaf and base.requires_grad:
             return Meant(base, True, is_anonymous(base))
     converted = False
     for leaf in leaves_behind(model, record):
-        here = same_statement(model, leaf, record) or _parameter_here(model, leaf, record)
-        if is_anonymous(leaf) and here:
+        if is_anonymous(leaf) and _made_inside(model, leaf, record):
             return Meant(leaf, converted, True)
     return None
 
@@ -138,9 +135,34 @@ def is_anonymous(record: TensorRecord) -> bool:
     return not record.names and not record.path
 
 
-def is_lost(record: TensorRecord) -> bool:
-    """Tell whether nothing that the user can spell points to a leaf any more."""
-    return not record.path and not record.seen.parameter and not any_current(record)
+def _made_inside(model: Model, leaf: TensorRecord, record: TensorRecord) -> bool:
+    """Tell whether a statement makes a leaf on its way to what it computes.
+
+    A leaf without a name that another statement made is in a list, a set, a dict of dicts.
+    A function that this statement calls may have made it.
+    """
+    if same_statement(model, leaf, record) or _parameter_here(model, leaf, record):
+        return True
+    made, place = made_at(model, leaf), made_at(model, record)
+    if made is None or place is None or made.function in ("", "<module>", place.function):
+        return False
+    maker = re.escape(made.function.rpartition(".")[2])
+    return re.search(rf"(?<!\w){maker}\(", place.statement or place.text) is not None
+
+
+def is_lost(model: Model, leaf: TensorRecord, record: TensorRecord) -> bool:
+    """Tell whether a computed tensor took the last name of a leaf that it comes from.
+
+    Where the name went on to something else the leaf may be in a container.
+    """
+    if leaf.path or leaf.seen.parameter or any_current(leaf):
+        return False
+    heirs = {record.tid, *(above.tid for above in model.ancestors(record.tid))}
+    for name in leaf.names:
+        history = [tid for tid, _, _ in model.history.get((name.scope, name.name), [])]
+        if any(a == leaf.tid and b in heirs for a, b in itertools.pairwise(history)):
+            return True
+    return False
 
 
 def same_statement(model: Model, one: TensorRecord, other: TensorRecord) -> bool:
@@ -199,7 +221,7 @@ def classify_read(
         The leaf that has the gradient, where it is one in particular.
     """
     meant = meant_leaf(model, record)
-    if meant is not None and (meant.anonymous or is_lost(meant.leaf)):
+    if meant is not None and (meant.anonymous or is_lost(model, meant.leaf, record)):
         return "hidden_leaf", meant
     before = rebinding_of(model, record, place.scope, variable)
     if before is not None:

@@ -13,7 +13,7 @@ from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, leaves_behind, made_at, unfilled_read
 from leafmagic.findings.rebound import ItemUpdates
 from leafmagic.model import Model
-from leafmagic.records import TensorRecord, best_name
+from leafmagic.records import TensorRecord, any_current, best_name
 
 
 def _how_to_retain(
@@ -107,7 +107,9 @@ class NonleafGradRead(Rule):
         if kind != self.kind or event.tid in self._updates.targets:
             return
         root = any(record.tid in p.roots for p in model.passes)
-        leaves = [best_name(leaf) for leaf in leaves_behind(model, record)]
+        behind = leaves_behind(model, record)
+        # A name that has gone on to something else is of no use.
+        leaves = [best_name(r) for r in behind if r.path or any_current(r) or not r.names]
         named = [f"`{name}`" for name in dict.fromkeys(leaves) if name][:3]
         what = "the root of the graph" if root else "computed, not a leaf"
         where = (

@@ -36,7 +36,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "ledger": ("autograd", "events", "log"),
     "retaining": ("autograd", "events", "ledger", "log", "looks", "sites"),
     "peeks": (),
-    "owners": ("cell", "events", "ledger", "looks", "peeks", "sites"),
+    "owners": ("autograd", "cell", "events", "ledger", "looks", "peeks", "sites"),
     "holders": ("autograd", "cell", "ends", "ledger", "owners", "peeks"),
     "wording": ("cell", "events", "looks", "peeks", "sites"),
     "names": (
