@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from types import BuiltinMethodType
 from typing import Any
 
 import torch
@@ -113,7 +114,9 @@ def run_access(call: Caller, func: Any, args: Any, kwargs: Any, *, unfilled: boo
     filter that turns warnings into errors still does.
     """
     __tracebackhide__ = True
-    if not unfilled:
+    recording = isinstance(getattr(warnings, "_showwarnmsg_impl", None), BuiltinMethodType)
+    if not unfilled or recording:
+        # Where the code itself records warnings, it gets them all.
         return call(func, args, kwargs)
     shown = warnings.showwarning
 

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from leafmagic.sites import CALLER_NAME
+
+NAME = CALLER_NAME
 Caller = Callable[[Any, Any, Any], Any]
 
-NAME = "<leafmagic call>"
-"""The name by which such a frame is told apart, in a traceback."""
 
 _CODE: CodeType = (
     lambda func, args, kwargs: func(*args, **kwargs) if kwargs else func(*args)

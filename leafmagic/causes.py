@@ -9,7 +9,7 @@ from torch import Tensor
 
 from leafmagic.autograd import KNOWN_TYPES
 from leafmagic.counting import is_unsound
-from leafmagic.ledger import ACCUMULATE_GRAD
+from leafmagic.marks import ACCUMULATE_GRAD
 
 
 class Cause(NamedTuple):

@@ -18,7 +18,8 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from leafmagic.autograd import KNOWN_TYPES, grad_fn_of
-from leafmagic.ledger import ACCUMULATE_GRAD, tid_of
+from leafmagic.ledger import tid_of
+from leafmagic.marks import ACCUMULATE_GRAD
 
 _MOST_BYTES = 4_000_000
 """Larger memory is not summed up."""

@@ -1,8 +1,6 @@
 """Numbers for tensors and nodes, so that nothing has to be held.
 
-A tensor is known by a weak reference. A node cannot be referenced weakly and its
-``id()`` is used again, but its metadata lives exactly as long as it does: a number put
-there is a sound key.
+A tensor is known by a weak reference, a node by a mark that is put on it.
 """
 
 from __future__ import annotations
@@ -18,17 +16,18 @@ from torch import Tensor
 from leafmagic.autograd import KNOWN_TYPES, flatten, grad_fn_of, is_leaf
 from leafmagic.events import NodeSeen, TensorSeen
 from leafmagic.log import Repeat
-
-MARK = "leafmagic"
-"""Key in ``node.metadata``."""
-
-DEEPEST = 4_000
-"""So many nodes in a row are looked at, and no more.
-
-Looking at a node gives it a Python object, and torch frees a row of such nodes
-recursively: from some ten thousand on the process dies (torch 2.13). Deeper nodes are
-known by the calls that made them.
-"""
+from leafmagic.marks import (
+    ACCUMULATE_GRAD,
+    DEEPEST,
+    MARK,
+    SHORT,
+    UNMARKED,
+    WALKS,
+    Mark,
+    alive,
+    deepest_walk,
+    gone,
+)
 
 _RECENT, _MOST_RECENT = 1_000, 20_000
 """So many nodes are remembered by their sequence numbers at the end of a step before the
@@ -54,26 +53,6 @@ class TensorRef(weakref.ref[Tensor]):
     """How many nodes that were looked at lie behind it, in a row."""
     repeat: Any
     """What made it the same way in the step before; None where nothing did."""
-
-
-class Mark:
-    """What is put into a node's metadata; it dies with the node."""
-
-    __slots__ = ("__weakref__", "epoch", "nid")
-
-    def __init__(self, epoch: int, nid: int) -> None:
-        self.epoch = epoch
-        self.nid = nid
-
-
-def _accumulate_grad_type() -> type:
-    with torch._C.DisableTorchFunction(), torch.enable_grad(), torch.inference_mode(False):
-        leaf = torch.empty((), requires_grad=True)
-        node: Any = leaf.view_as(leaf).grad_fn
-    return type(node.next_functions[0][0])
-
-
-ACCUMULATE_GRAD: Any = _accumulate_grad_type()
 
 
 def tid_of(tensor: Tensor) -> int:
@@ -117,6 +96,8 @@ class Ledger:
             self._describe_facts(tensor, tid)
         else:
             self._describe(tensor, tid)
+        if ref.depth < self.depth and not is_leaf(tensor):
+            ref.depth = self.depth  # what lies behind it was looked at just now
         return tid
 
     def repeated(
@@ -163,7 +144,7 @@ class Ledger:
         if node is None:
             ref.depth = 0
         elif watched:
-            nid = self._mark(node)
+            nid = self._mark(node, self.depth)
             repeat.mark = weakref.ref(node.metadata[MARK])
         else:
             nid = tid
@@ -202,6 +183,7 @@ class Ledger:
 
     def redescribe(self, tensor: Tensor, tid: int) -> None:
         """Describe a known tensor again, after an op changed what it is."""
+        REFS[id(tensor)].depth = max(REFS[id(tensor)].depth, self.depth)
         self._describe(tensor, tid)
 
     def numbers(self, args: Any, kwargs: Any) -> tuple[int, ...]:
@@ -220,6 +202,7 @@ class Ledger:
             if kind in _PLAIN:
                 continue
             if kind is Tensor or isinstance(arg, Tensor):
+                self.depth = 0
                 numbers.append(self.tensor(arg))
                 depth = max(depth, refs[id(arg)].depth)
             elif isinstance(arg, list | tuple):
@@ -291,17 +274,21 @@ class Ledger:
             )
         )
 
-    def node(self, node: Any) -> int:
+    def node(self, node: Any) -> int:  # noqa: C901 - one walk
         """Return the node's number; describe it and all that it leads to, once."""
         number = self.number_of(node)
         if number:
             return number
-        first = self._mark(node)
+        top, first = node, self._mark(node, self.depth)
         stack: list[tuple[Any, int, int]] = [(node, first, 0)]
+        walked: list[tuple[Mark, int]] = []
+        limit, deepest, new = deepest_walk(), 0, 0
         while stack:
             node, this, depth = stack.pop()
             edges: list[tuple[str, int, int]] = []
-            for child, output_nr in node.next_functions if depth < DEEPEST else ():
+            if depth >= limit:
+                deepest = max(deepest, DEEPEST)  # and more, for all that is known
+            for child, output_nr in node.next_functions if depth < limit else ():
                 if child is None:
                     continue
                 if type(child) is ACCUMULATE_GRAD:
@@ -309,19 +296,32 @@ class Ledger:
                     if leaf is not None:
                         edges.append(("t", self.tensor(leaf), output_nr))
                     continue
+                metadata = child.metadata
+                below = metadata.get(MARK, UNMARKED).depth
                 number = self.number_of(child)
                 if not number:
-                    number = self._mark(child)
+                    new = max(new, depth + 1) if MARK not in metadata else new
+                    number = self._mark(child, 0)
                     stack.append((child, number, depth + 1))
+                    walked.append((metadata[MARK], depth + 1))
+                deepest = max(deepest, depth + 1 + below)
                 edges.append(("n", number, output_nr))
             self.new_nodes.append(_tuple(NodeSeen, (this, node.name(), tuple(edges))))
+        for mark, depth in walked:
+            mark.depth = max(mark.depth, deepest - depth)
+        if deepest:
+            self.depth = max(self.depth, deepest + 1)
+        if new > SHORT:
+            WALKS.append((weakref.ref(top.metadata[MARK]), new))
         return first
 
-    def _mark(self, node: Any) -> int:
+    def _mark(self, node: Any, depth: int) -> int:
         metadata = node.metadata
         mark: Mark | None = metadata.get(MARK)
         nid = next(_numbers) if mark is None else mark.nid
-        metadata[MARK] = Mark(self.epoch, nid)
+        if mark is not None:
+            depth = max(depth, mark.depth)
+        metadata[MARK] = Mark(self.epoch, nid, depth)
         return nid
 
     def take(self) -> tuple[tuple[TensorSeen, ...], tuple[NodeSeen, ...]]:
@@ -355,15 +355,6 @@ def forget_dead() -> int:
         if ref is not None and ref() is None:
             del REFS[key]
     return len(dead)
-
-
-def alive() -> bool:
-    """Stand for a mark that was not set: the node may be alive."""
-    return True
-
-
-def gone() -> None:
-    """Stand for the mark of a node where there is none."""
 
 
 def mark_of(tensor: Tensor) -> Callable[[], Any]:

@@ -52,6 +52,8 @@ class NameWatch:
         self._ledger = ledger
         self._log = log
         self._retain = frozenset(retain)
+        self.hooks: list[Any] = []
+        """Handles of the hooks on what was retained; they are to be removed in the end."""
         self._pointed: dict[str, int] = {}
         self._repeats: dict[str, Any] = {}
         self._last: dict[str, int] = {}
@@ -129,6 +131,8 @@ class NameWatch:
         ordinal = self._log.next_ordinal()
         what = store.owner, store.name, tid, store.line, label, store.value, module
         return AttributeStored(ordinal, *what)
+        while self.hooks:
+            self.hooks.pop().remove()
 
     def _look(
         self,
@@ -156,7 +160,7 @@ class NameWatch:
             self._repeats[name] = repeat
             self._report(name, tid, statement, filename, again=again)
             if name in self._retain:
-                retain_if_possible(value, tid, self._log)
+                retain_if_possible(value, tid, self._log, self.hooks)
 
     def _report(
         self,

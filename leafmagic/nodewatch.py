@@ -15,7 +15,8 @@ from torch import Tensor
 from leafmagic.autograd import grad_fn_of
 from leafmagic.causes import Cause, cause_of, is_delicate, is_relu_like, origin
 from leafmagic.counting import Counts, is_unsound, readable
-from leafmagic.ledger import ACCUMULATE_GRAD, Ledger, tid_of
+from leafmagic.ledger import Ledger, tid_of
+from leafmagic.marks import ACCUMULATE_GRAD
 
 MOST_NODES = 2_000
 """Larger graphs are not watched."""

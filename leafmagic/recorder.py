@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, overrides
 from torch.overrides import TorchFunctionMode
 
-from leafmagic import autograd, functions
+from leafmagic import autograd, functions, modestack
 from leafmagic.accesses import AccessRecorder, run_access
 from leafmagic.autograd import KNOWN_TYPES
-from leafmagic.callers import Caller, caller_at, run_plainly
+from leafmagic.callers import NAME, Caller, caller_at, run_plainly
 from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK, WRITE, WriteCheck
 from leafmagic.ledger import Ledger, tid_of
 from leafmagic.log import EventLog
@@ -29,11 +29,7 @@ from leafmagic.passes import PassRecorder
 from leafmagic.sites import LIBRARY, NOWHERE, OPTIMIZER, USER, Sites
 from leafmagic.updates import UpdateRecorder
 
-_push_mode: Callable[[TorchFunctionMode], None] = overrides._push_mode
-_pop_mode: Callable[[], TorchFunctionMode] = overrides._pop_mode
-_modes: Callable[[], list[TorchFunctionMode]] = overrides._get_current_function_mode_stack
 _is_compiling: Callable[[], bool] = torch.compiler.is_compiling
-_stack_depth: Callable[[], int] = torch._C._len_torch_function_stack
 _HANDLE = overrides.handle_torch_function.__code__
 _MODULE_CLEARS = torch.nn.Module.zero_grad.__code__
 _TIMED = 64
@@ -89,6 +85,7 @@ class Recorder(TorchFunctionMode):
         self.on_refused_copy: Callable[[], None] | None = None
         self.off = False
         self.failure: str | None = None
+        self.home: Any = None
         self.seconds = 0.0
         self._calls = 0
         self._watch = watch
@@ -98,46 +95,38 @@ class Recorder(TorchFunctionMode):
         self._spots: dict[tuple[int, int], Spot] = {}
         self._statements = sites.statement
         self._record = self.ops.record
-        self._clears = 0
+        self._clears = self._below = 0
         self._heard = False
         """Whether other modes lie below, which would hear what is done here."""
 
-    def install(self) -> None:
-        """Put this mode on torch's stack."""
-        self.off = False
-        self._heard = _stack_depth() > 0
+    def install(self, home: dict[str, Any] | None = None) -> None:
+        """Put this mode on torch's stack, for code whose variables live in a namespace."""
+        self.off, self.home = False, home
+        self._heard = modestack.depth() > 0
         self.updates.install()
-        _push_mode(self)
+        modestack.push(self)
 
     def remove(self) -> None:
         """Take this mode off torch's stack, wherever it lies; others stay in their order."""
         # They hold the globals of the code that called.
         self._spots.clear()
+        self.home = None
         self.updates.remove()
         self._safely(self.passes.look_ahead)
         # In case it lies on no stack just now: torch takes a mode off while its handler
         # runs and puts it back afterwards.
         self.off = True
-        if not any(mode is self for mode in _modes()):
-            return
-        above = []
-        while (top := _pop_mode()) is not self:
-            above.append(top)
-        for mode in reversed(above):
-            _push_mode(mode)
+        modestack.remove(self)
 
     def _pause(self) -> bool:
         """Take this mode off torch's stack, if it lies on top; tell whether it did."""
-        if not _stack_depth():
-            return False
-        top = _pop_mode()
-        if top is self:
-            return True
-        _push_mode(top)
-        return False
+        below = modestack.take_off(self)
+        self._below = below or 0
+        return below is not None
 
     def _resume(self) -> None:
-        _push_mode(self)
+        """Put this mode back where it lay, under what was put there since."""
+        modestack.insert(self, self._below)
 
     def __torch_function__(  # noqa: C901, PLR0912 - the hot path: calls cost too much
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -202,12 +191,23 @@ class Recorder(TorchFunctionMode):
             whose, site = self.sites.whose(frame.f_code), NOWHERE
             if whose == USER:
                 site = self.sites.number(frame.f_code, frame.f_lasti)
+            elif frame.f_code.co_name == NAME:
+                # From the recorder of a trace inside this one: one such frame for each place.
+                site, direct, _ = self.sites.find(frame)
+                whose = USER if direct else whose
             spot = caller_at(frame), whose, site, self._statements[site]
+            if not self._is_lasting(frame.f_globals):
+                return spot
         except Exception as error:
             self._give_up(error)
             return run_plainly, LIBRARY, NOWHERE, -1
         self._spots[key] = spot
         return spot
+
+    def _is_lasting(self, namespace: dict[str, Any]) -> bool:
+        """Tell whether a namespace lives anyway; what `exec` was given may be dropped."""
+        module = sys.modules.get(namespace.get("__name__", ""))
+        return namespace is self.home or getattr(module, "__dict__", None) is namespace
 
     def _clearing(self, frame: FrameType) -> None:
         """Note the first gradient that a call of ``zero_grad`` clears; it stands for all."""

@@ -14,6 +14,8 @@ from leafmagic.log import EventLog
 from leafmagic.looks import GradientSeen
 from leafmagic.sites import Sites
 
+_MOST_HOOKS = 100
+
 
 class Retainer:
     """Calls ``retain_grad()`` on named tensors inside functions.
@@ -22,7 +24,10 @@ class Retainer:
     source: what the expression is assigned to, and what its operands are called.
     """
 
-    def __init__(self, sites: Sites, ledger: Ledger, log: EventLog, names: tuple[str, ...]) -> None:
+    def __init__(
+        self, sites: Sites, ledger: Ledger, log: EventLog, names: tuple[str, ...], hooks: list[Any]
+    ) -> None:
+        self._hooks = hooks
         self._sites = sites
         self._ledger = ledger
         self._log = log
@@ -46,12 +51,19 @@ class Retainer:
 
     def _retain(self, name: str, tensor: Tensor) -> None:
         if name in self._names:
-            retain_if_possible(tensor, self._ledger.tensor(tensor), self._log)
+            retain_if_possible(tensor, self._ledger.tensor(tensor), self._log, self._hooks)
 
 
-def retain_if_possible(tensor: Tensor, tid: int, log: EventLog) -> None:
+def retain_if_possible(tensor: Tensor, tid: int, log: EventLog, hooks: list[Any]) -> None:
     """Call ``retain_grad()`` on a non-leaf that requires grad.
 
+    Parameters
+    ----------
+    hooks : list
+        Gets the handle of a hook that has to be removed in the end.
+
+    Notes
+    -----
     A local variable is gone when the trace looks for its gradient. So the norm is also
     taken as the gradient passes: a number, for which nothing has to be kept.
     """
@@ -72,4 +84,7 @@ def retain_if_possible(tensor: Tensor, tid: int, log: EventLog) -> None:
                     norm = float(torch.linalg.vector_norm(grad.detach()))
                 log.emit(GradientSeen(log.next_ordinal(), tid, norm))
 
-        node.register_prehook(note)
+        if len(hooks) >= _MOST_HOOKS:
+            # Those of nodes that are gone are gone with them.
+            hooks[:] = [hook for hook in hooks if hook.hooks_dict_ref() is not None]
+        hooks.append(node.register_prehook(note))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable
+from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
 from leafmagic.cell import (
@@ -16,6 +17,11 @@ from leafmagic.cell import (
 )
 from leafmagic.statements import Statement, statements_of
 
+CALLER_NAME = "<leafmagic call>"
+"""The name of a frame in which a recorder calls torch, in a traceback."""
+_OURS = frozenset(
+    str(Path(__file__).with_name(name)) for name in ("recorder.py", "accesses.py", "callers.py")
+)
 NOWHERE = 0
 LIBRARY, USER, THIN, OPTIMIZER = range(4)
 """Whose code it is: a library's, the user's, a Python function of torch that only passes
@@ -103,7 +109,10 @@ class Sites:
 
     def _judge(self, code: CodeType) -> tuple[CodeType, int]:
         filename = code.co_filename
-        if filename in self._known or is_user_file(filename):
+        if code.co_name == CALLER_NAME or filename in _OURS:
+            # Another trace's recorder, which passes the call on.
+            kind = THIN
+        elif filename in self._known or is_user_file(filename):
             kind = USER
         elif (path := filename.replace("\\", "/")).endswith(_THIN_FILES):
             kind = THIN

@@ -97,7 +97,11 @@ class Tracer(Trace):
         self._watch = names.NameWatch(self.sites, ledger, self._log, retain)
         if self.options.retain:
             self._recorder.ops.on_output = Retainer(
-                self.sites, self._recorder.ledger, self._log, self.options.retain
+                self.sites,
+                self._recorder.ledger,
+                self._log,
+                self.options.retain,
+                self._watch.hooks,
             ).output
         self._built: tuple[int, AutogradGraph] | None = None
         self._explained: set[int] = set()
@@ -109,8 +113,6 @@ class Tracer(Trace):
         self._refreshed = 0.0
         self._refresh_cost = 0.0
         self._entered = 0
-
-    # Running ---------------------------------------------------------------------
 
     def __enter__(self) -> Tracer:
         """Start, with the caller's globals as the namespace."""
@@ -154,7 +156,7 @@ class Tracer(Trace):
         except Exception as ours:
             self._note(ours)
         self._own_s += time.perf_counter() - started
-        self._recorder.install()
+        self._recorder.install(self._namespace)
 
     def stop(self, error: BaseException | None = None) -> None:
         """Remove everything that was installed and take the final state.
@@ -176,6 +178,7 @@ class Tracer(Trace):
         try:
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 self._finish()
+            self._error = ""  # of what the code caught, or of a cell inside this one
             if error is not None:
                 self.explain(error)
         except Exception as ours:
@@ -216,8 +219,6 @@ class Tracer(Trace):
         self.drain()
         if recorder.failure is not None:
             self._say(f"{_STOPPED}: {recorder.failure}")
-        if recorder.updates.lost:
-            self._say("a step of an optimizer raised; what followed it was not recorded")
         leave(self.model, recorder.ledger)
 
     def _own(self) -> None:
@@ -243,6 +244,7 @@ class Tracer(Trace):
             return
         now = time.perf_counter()
         due = now - self._refreshed > max(_REFRESH_S, _SHARE * self._refresh_cost)
+        due = due and not torch._C._autograd._profiler_enabled()  # it would count our ops
         if self.options.grads == "norm" or (self.options.grads == "auto" and due):
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 self._refresh(final=False)
@@ -276,8 +278,6 @@ class Tracer(Trace):
         self._refresh_cost = self._refreshed - started
         if not final:
             self._own_s += self._refresh_cost
-
-    # Errors ----------------------------------------------------------------------
 
     def explain(self, error: BaseException) -> None:
         """Add what is known about an error to it, and take our frames out of it.
@@ -317,8 +317,6 @@ class Tracer(Trace):
     def _say(self, text: str) -> None:
         if text not in self._notes:
             self._notes.append(text)
-
-    # Reading ---------------------------------------------------------------------
 
     def drain(self) -> list[Finding]:
         """Fold what was recorded; return what the rules found in it. From any thread."""

@@ -23,6 +23,15 @@ _version = operator.attrgetter("_version")
 _is_compiling: Callable[[], bool] = torch.compiler.is_compiling
 
 
+class _Arguments(tuple[Any, ...]):
+    """The arguments of a step, which are gone when it is over, even where it raised."""
+
+    updates: UpdateRecorder
+
+    def __del__(self) -> None:
+        self.updates.go_on()
+
+
 class UpdateRecorder:
     """Turns ``step()`` and ``zero_grad()`` into events, one a call.
 
@@ -63,8 +72,6 @@ class UpdateRecorder:
         self._versions: dict[int, list[int]] = {}
         # An owner that lives keeps its parameters, and with them their ids.
         self._known: dict[int, tuple[weakref.ref[Any], list[int], tuple[int, ...]]] = {}
-        self.lost = False
-        """Whether a step raised while the recorder was paused."""
 
     def install(self) -> None:
         """Hear of the steps of every optimizer."""
@@ -83,27 +90,29 @@ class UpdateRecorder:
         self._proven.clear()
         self._known.clear()
         self._versions.clear()
-        self.lost = self.lost or self._paused
         self._paused = False
 
-    def _begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+    def _begins(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
         if _is_compiling() or self._thread != threading.get_ident():
-            return
-        if self._paused:
-            # The step before raised, or it would have come to its end.
-            self.lost = True
-            self._go_on()
+            return None
+        self.go_on()
         try:
             # A closure, a hook and another's optimizer are the user's code, or may be. An
             # optimizer that raises mostly does so at its first step, which is not trusted.
             known = id(optimizer) in self._proven
             if known and len(args) < 2 and not kwargs and _runs_alone(optimizer):
                 self._paused = self._pause()
+                if self._paused:
+                    guard = _Arguments(args)
+                    guard.updates = self
+                    return guard, kwargs
         except Exception as error:
             self._failed(error)
+        return None
 
-    def _go_on(self) -> None:
-        if self._paused:
+    def go_on(self) -> None:
+        """Record again, if a step is over or has raised."""
+        if self._paused and self._thread == threading.get_ident():
             self._paused = False
             self._resume()
 
@@ -116,7 +125,7 @@ class UpdateRecorder:
             self._proven.add(id(optimizer))
         except Exception as error:
             self._failed(error)
-        self._go_on()
+        self.go_on()
 
     def _record(self, optimizer: Any, frame: FrameType) -> None:
         site, _ = self._arrive(frame)

@@ -24,8 +24,8 @@ from leafmagic.findings import (
     phantoms,
     reads,
     rebound,
-    returned,
     retention,
+    returned,
     stale,
     unowned,
     unreached,
@@ -41,10 +41,10 @@ KINDS: tuple[str, ...] = tuple(dict.fromkeys(rule.kind for rule in RULES))
 """Every kind of finding that there is a rule for."""
 
 __all__ = [
-    "Finding",
-    "Findings",
     "KINDS",
     "RULES",
+    "Finding",
+    "Findings",
     "Rule",
     "accumulation",
     "carried",
@@ -66,8 +66,8 @@ __all__ = [
     "phantoms",
     "reads",
     "rebound",
-    "returned",
     "retention",
+    "returned",
     "stale",
     "unowned",
     "unreached",
