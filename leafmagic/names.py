@@ -96,6 +96,8 @@ class NameWatch:
                 self._look(name, value, binding.get(name), filename, final=True)
         for name in {*self._pointed, *binding} - set(namespace):
             self._look(name, _MISSING, binding.get(name), filename, final=True)
+        while self.hooks:
+            self.hooks.pop().remove()
 
     def stray_attributes(
         self, text: str, label: str, namespace: Mapping[str, Any]
@@ -131,8 +133,6 @@ class NameWatch:
         ordinal = self._log.next_ordinal()
         what = store.owner, store.name, tid, store.line, label, store.value, module
         return AttributeStored(ordinal, *what)
-        while self.hooks:
-            self.hooks.pop().remove()
 
     def _look(
         self,
