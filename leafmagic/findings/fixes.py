@@ -52,6 +52,19 @@ def chained(source: str, call: str) -> str:
     return f"{source}.{call}" if whole else f"({source}).{call}"
 
 
+def is_kept(words: str) -> bool:
+    """Tell whether an expression names a tensor, rather than computes one each time."""
+    node = _parse(words)
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        return False
+    return not any(isinstance(part, ast.Call) for part in ast.walk(node))
+
+
+def retained_under_a_name(words: str) -> str:
+    """Tell how to keep the gradient of what nothing points to."""
+    return f"give it a name, and keep its gradient: h = {words}; h.retain_grad()"
+
+
 def flagged(source: str, leaves: int = 1) -> str:
     """Rewrite ``make(requires_grad=True).reshape(...)`` to set the flag at the end.
 

@@ -12,7 +12,7 @@ from leafmagic.edits import Edit
 from leafmagic.events import Accessed
 from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.leaves import made_at
+from leafmagic.findings.leaves import cut_behind, is_through, made_at
 from leafmagic.findings.source import source_read
 from leafmagic.looks import AttributeStored, Raised, SourceRead
 from leafmagic.model import Model
@@ -109,10 +109,15 @@ class RequiresGradFlag(Rule):
         if event.value is not True or record is None or place is None:
             return
         variable = _spelt(place, record)
+        fix = f"{variable}.retain_grad()"
+        if not fixes.is_kept(variable):
+            name = place.targets[0] if len(place.targets) == 1 and not place.unpacked else ""
+            kept = f"{name} = {variable}; {name}.retain_grad()"
+            fix = kept if name else fixes.retained_under_a_name(variable)
         yield self.finding(
             f"`{variable}` already requires grad, being computed; requires_grad_() does not make "
-            f"it a leaf, and `{variable}.grad` stays None.",
-            fix=f"{variable}.retain_grad()",
+            f"it a leaf, and `{fixes.chained(variable, 'grad')}` stays None.",
+            fix=fix,
             edits=rewrites.retained_here(place, variable),
             variable=variable,
             cause=place,
@@ -127,11 +132,16 @@ class RequiresGradFlag(Rule):
         if record is None or place is None:
             return
         variable = _spelt(place, record)
-        off = ".detach()" in event.text
+        off, kept = ".detach()" in event.text, fixes.is_kept(variable)
+        fix = f"{variable}.retain_grad()" if kept else fixes.retained_under_a_name(variable)
+        if off:
+            bound = len(place.targets) == 1 and place.kind == "Call"
+            name = place.targets[0] if bound else variable if kept else ""
+            fix = f"{name} = {fixes.chained(variable, 'detach()')}".removeprefix(" = ")
         yield self.finding(
             f"`{variable}` is computed, and whether it requires grad follows from what it was "
             "computed from; only a leaf has a flag to set.",
-            fix=f"{variable} = {variable}.detach()" if off else f"{variable}.retain_grad()",
+            fix=fix,
             edits=rewrites.unflagged(place, variable, off=off),
             variable=variable,
             cause=place,
@@ -176,7 +186,8 @@ class RequiresGradFlag(Rule):
             owner = place.owner or variable
             dtype = str(record.seen.dtype).removeprefix("torch.")
             message = f"`{owner}` is {dtype}: only floating point and complex tensors can."
-            fix = f"{variable} = {fixes.chained(owner, 'float()')}.requires_grad_()"
+            floats = f"{fixes.chained(owner, 'float()')}.requires_grad_()"
+            fix = f"{variable} = {floats}" if fixes.is_kept(variable) else floats
             cause = made_at(model, record) or place
             new = rewrites.as_floats(place, variable)
             if cause.targets == (variable,) and not cause.unpacked and cause is not place:
@@ -184,8 +195,10 @@ class RequiresGradFlag(Rule):
                 fix, new = f"{variable} = {floats}", fixes.replace_expression(cause, floats)
             yield self._refused(message, fix, variable, cause, place, record, new)
         else:
-            variable = place.targets[0] if place.targets else place.source
-            message = f"`{event.op}` makes integers here, and integers cannot require grad."
+            given = place.owner if event.op == "requires_grad_" else ""
+            variable = place.targets[0] if place.targets else given or place.source
+            what = f"`{given}` holds integers" if given else f"`{event.op}` makes integers here"
+            message = f"{what}, and integers cannot require grad."
             source = fixes.without_flag(fixes.words(place))
             head = f"{variable} = " if place.targets else ""
             floats = f"{fixes.chained(source, 'float()')}.requires_grad_()"
@@ -213,15 +226,6 @@ class RequiresGradFlag(Rule):
             record=record,
             severity="error",
         )
-
-
-def _cut_behind(model: Model, record: TensorRecord) -> TensorRecord | None:
-    """Return the nearest tensor without grad that was computed from one with grad."""
-    for near in [record, *model.ancestors(record.tid)]:
-        inputs = (model.tensor(tid) for tid in near.inputs)
-        if not near.requires_grad and any(i is not None and i.requires_grad for i in inputs):
-            return near
-    return None
 
 
 def _at(finding: Finding, line: int | None, label: str) -> Finding:
@@ -288,8 +292,9 @@ class RetainGradMisuse(Rule):
         done = [p for p in model.passes if p.finished and not p.failed and p.what == "backward"]
         written = self._base_writes(model, record, retained.ordinal)
         after = [p for p in done if p.ordinal > retained.ordinal]
-        done = [p for p in done if p.ordinal > record.made.ordinal]
-        if done and not after:
+        bypassed = after and written is not None
+        done = [p for p in done if p.ordinal > record.made.ordinal and is_through(model, p, record)]
+        if done and done[-1].ordinal < retained.ordinal and not bypassed:
             yield self.finding(
                 f"retain_grad() came after the backward of line {model.line(done[-1].site)}; "
                 "it keeps the gradients of later backward passes only.",
@@ -364,7 +369,7 @@ class RetainGradMisuse(Rule):
         if record is None or place is None:
             return
         variable = _spelt(place, record)
-        cut = _cut_behind(model, record)
+        cut = cut_behind(model, record)
         if cut is not None:
             yield self._after_cut(model, cut, variable, place, record)
             return

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from leafmagic.cell import Place
 from leafmagic.events import Accessed
 from leafmagic.model import Model
-from leafmagic.records import TensorRecord, any_current, best_name
+from leafmagic.reach import reach
+from leafmagic.records import Pass, TensorRecord, any_current, best_name
 
 CONVERSIONS = frozenset(
     [
@@ -247,3 +248,18 @@ def own_update(
     above = list(model.ancestors(record.tid, 60))
     read = {model.grad_values.get(grad.tid, -1) for grad in above if not grad.requires_grad}
     return next((r for r in above if r.tid in read and r.is_leaf and r.requires_grad), None)
+
+
+def cut_behind(model: Model, record: TensorRecord) -> TensorRecord | None:
+    """Return the nearest tensor without grad that was computed from one with grad."""
+    for near in [record, *model.ancestors(record.tid)]:
+        inputs = (model.tensor(tid) for tid in near.inputs)
+        if not near.requires_grad and any(i is not None and i.requires_grad for i in inputs):
+            return near
+    return None
+
+
+def is_through(model: Model, one: Pass, record: TensorRecord) -> bool:
+    """Tell whether a backward pass came by a tensor."""
+    node = model.nodes.get(record.nid)
+    return node is not None and any(n.index == node.index for n in reach(model, one.roots).nodes)

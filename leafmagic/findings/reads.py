@@ -8,7 +8,7 @@ from typing import Any
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
 from leafmagic.events import Accessed, OpCalled
-from leafmagic.findings import rewrites
+from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, leaves_behind, made_at, unfilled_read
 from leafmagic.findings.rebound import ItemUpdates
@@ -24,6 +24,8 @@ def _how_to_retain(
     Where a function reads the gradient of what it is given, its own name for it is of no
     use where the tensor is made.
     """
+    if not fixes.is_kept(variable):
+        return variable, f"{fixes.retained_under_a_name(variable)}  # before backward", ()
     call = f"{variable}.retain_grad()  # before backward"
     if made is None:
         return variable, call, rewrites.retained(model, made, read, variable, None)
@@ -119,7 +121,8 @@ class NonleafGradRead(Rule):
         called, fix, edits = _how_to_retain(model, record, variable, made, place)
         alias = "" if called == variable else f", `{variable}` in {_function(place)},"
         yield self.finding(
-            f"`{called}`{alias} is {what}, so backward does not fill `{called}.grad`.{where}",
+            f"`{called}`{alias} is {what}, so backward does not fill "
+            f"`{fixes.chained(called, 'grad')}`.{where}",
             fix=fix,
             edits=edits,
             variable=called,
@@ -137,8 +140,10 @@ class NonleafGradRead(Rule):
         variable = place.owner or best_name(record)
         yield self.finding(
             f"`{variable}` is not a leaf: backward will not add to the value assigned to "
-            f"`{variable}.grad`, and torch no longer warns when it is read.",
-            fix=f"{variable}.retain_grad()  # instead of this line",
+            f"`{fixes.chained(variable, 'grad')}`, and torch no longer warns when it is read.",
+            fix=f"{variable}.retain_grad()  # instead of this line"
+            if fixes.is_kept(variable)
+            else fixes.retained_under_a_name(variable),
             edits=rewrites.retained_instead(model, place, variable, record.made.ordinal),
             variable=variable,
             cause=place,

@@ -335,7 +335,8 @@ def is_statement(place: Place) -> bool:
 def retained_here(place: Place, variable: str) -> Edits:
     """Mend ``h.requires_grad_()`` of a computed tensor, whose gradient is wanted."""
     if is_statement(place):
-        return fixes.replace_expression(place, f"{variable}.retain_grad()")
+        kept = fixes.is_kept(variable)
+        return fixes.replace_expression(place, f"{variable}.retain_grad()") if kept else ()
     if len(place.targets) == 1 and not place.unpacked:
         return fixes.together(
             fixes.replace_expression(place, place.owner),
@@ -347,10 +348,11 @@ def retained_here(place: Place, variable: str) -> Edits:
 def unflagged(place: Place, variable: str, *, off: bool) -> Edits:
     """Mend a flag that is set on a computed tensor: detach it, or retain its gradient."""
     if not off:
-        return fixes.replace_statement(place, f"{variable}.retain_grad()")
-    if place.targets:
-        return fixes.replace_expression(place, f"{variable}.detach()")
-    if not is_bound_there(place, variable):
+        kept = fixes.is_kept(variable)
+        return fixes.replace_statement(place, f"{variable}.retain_grad()") if kept else ()
+    if place.targets and place.kind == "Call":
+        return fixes.replace_expression(place, fixes.chained(variable, "detach()"))
+    if not fixes.is_kept(variable) or not is_bound_there(place, variable):
         return ()
     return fixes.replace_statement(place, f"{variable} = {variable}.detach()")
 
