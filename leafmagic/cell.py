@@ -12,14 +12,14 @@ import linecache
 import os
 import sysconfig
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any
 
 from executing import Source
 
-from leafmagic.statements import lines_of, segment
+from leafmagic.statements import line_magic, lines_of, segment
 
 _OWN = str(Path(__file__).parent) + os.sep
 _INSTALLED = tuple(
@@ -167,6 +167,9 @@ def locate(code: CodeType, lasti: int, label: Callable[[str], str] = default_lab
     if node is None:
         here = _line_of(text, line)
         return Place(*where, line, span[2] or line, statement=here.strip(), text=here)
+    magic = line_magic(node)
+    if magic is not None:
+        return _as_typed(Place(*where, line, span[2] or line), node, text, *magic)
     source = segment(text, node)
     return Place(
         *where,
@@ -179,6 +182,36 @@ def locate(code: CodeType, lasti: int, label: Callable[[str], str] = default_lab
         text=_line_of(text, getattr(node, "lineno", line)),
         kind=type(node).__name__,
         **_relations(node, text),
+    )
+
+
+def _as_typed(place: Place, node: ast.AST, text: str, name: str, code: str) -> Place:
+    """Describe what a line magic ran in the words that were typed.
+
+    What is in it has no columns of its own in the cell; where it is one statement, it is
+    taken for the expression that ran.
+    """
+    call, line = segment(text, node), _line_of(text, place.line)
+    typed = replace(place, text=line.replace(call, f"%{name} {code}"))
+    try:
+        body = ast.parse(code).body
+    except (SyntaxError, ValueError):
+        return typed  # It begins with options of the magic.
+    inner: ast.AST | None = body[0] if len(body) == 1 else None
+    if isinstance(inner, ast.Assign | ast.AnnAssign | ast.Expr) and inner.value is not None:
+        inner.value.parent = inner  # type: ignore[attr-defined]
+        inner = inner.value
+    elif not isinstance(inner, ast.AugAssign):
+        return typed
+    relations = _relations(inner, code)
+    if not relations["targets"]:
+        relations["targets"], relations["unpacked"] = _targets(node, lambda p: segment(text, p))
+    return replace(
+        typed,
+        source=segment(code, inner),
+        statement=line.strip().replace(call, code),
+        kind=type(inner).__name__,
+        **relations,
     )
 
 

@@ -108,6 +108,20 @@ def _bound_names(statement: ast.stmt, bodies: list[ast.stmt]) -> tuple[str, ...]
     return tuple(names)
 
 
+def line_magic(node: ast.AST) -> tuple[str, str] | None:
+    """Return the name of a line magic and what follows it; None for what is no such call.
+
+    IPython makes a call ``get_ipython().run_line_magic('time', 'x = f()')`` of ``%time x = f()``.
+    """
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return None
+    given = [arg.value for arg in node.args if isinstance(arg, ast.Constant)]
+    if node.func.attr != "run_line_magic" or len(given) != 2 or len(node.args) != 2:
+        return None
+    name, code = given
+    return (name, code) if isinstance(name, str) and isinstance(code, str) else None
+
+
 class AttributeStore(NamedTuple):
     """An assignment to an attribute.
 
