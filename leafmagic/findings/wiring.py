@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
+from leafmagic.events import Accessed
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.leaves import made_at, meant_leaf
+from leafmagic.findings.leaves import classify_read, made_at, meant_leaf, unfilled_read
 from leafmagic.findings.source import Source, source_at
 from leafmagic.looks import Raised, Wired
 from leafmagic.model import Model
@@ -51,11 +52,20 @@ class NotRegistered(Rule):
 
     kind = "param_wiring"
     code = "LM421"
-    events = (Wired,)
+    events = (Accessed, Wired)
 
-    def check(self, event: Wired, model: Model) -> Iterator[Finding]:
+    def __init__(self) -> None:
+        self._read: set[int] = set()
+        """Sites of what has been told already, when its gradient was read."""
+
+    def check(self, event: Accessed | Wired, model: Model) -> Iterator[Finding]:
         """Look at what was set in the ``__init__`` of a module."""
-        told: set[int] = set()
+        if isinstance(event, Accessed):
+            read = unfilled_read(event, model)
+            if read is not None and classify_read(model, *read)[0] == "hidden_leaf":
+                self._read.add(read[0].made.site)
+            return
+        told = set(self._read)
         for record in list(model.slots.records):
             if record.nid < 0 or record.made.site in told:
                 continue
