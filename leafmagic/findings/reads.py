@@ -13,7 +13,7 @@ from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, leaves_behind, made_at, unfilled_read
 from leafmagic.findings.rebound import ItemUpdates
 from leafmagic.model import Model
-from leafmagic.records import TensorRecord, any_current, best_name
+from leafmagic.records import TensorRecord, best_name
 
 
 def _how_to_retain(
@@ -47,6 +47,12 @@ def _how_to_retain(
     fix = f"{spelt}.retain_grad()  # before backward, after line {line}{cell}"
     edits = () if cell else rewrites.retained(model, made, read, spelt, line)
     return spelt if read.scope else variable, fix, edits
+
+
+def _can_be_spelt(leaf: TensorRecord, read: Place) -> bool:
+    """Tell whether a leaf's name is its own still, and no local of a function elsewhere."""
+    current = any(name.current and name.scope in ("", read.scope) for name in leaf.names)
+    return bool(leaf.path) or current or not leaf.names
 
 
 def _function(place: Place) -> str:
@@ -110,8 +116,7 @@ class NonleafGradRead(Rule):
             return
         root = any(record.tid in p.roots for p in model.passes)
         behind = leaves_behind(model, record)
-        # A name that has gone on to something else is of no use.
-        leaves = [best_name(r) for r in behind if r.path or any_current(r) or not r.names]
+        leaves = [best_name(leaf) for leaf in behind if _can_be_spelt(leaf, place)]
         named = [f"`{name}`" for name in dict.fromkeys(leaves) if name][:3]
         what = "the root of the graph" if root else "computed, not a leaf"
         where = (

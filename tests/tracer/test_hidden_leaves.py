@@ -99,6 +99,8 @@ HELD = {
     "in an object": (
         "class Box:\n    def __init__(self):\n        self.items = {'w': torch.ones(3, requires_grad=True)}\nbox = Box()\nx = box.items['w'].view(3, 1)",
         ""),
+    "a local of a function": (
+        "def leaf():\n    w = torch.ones(3, requires_grad=True)\n    return w\nx = leaf().view(3, 1)", ""),
     "in a list that holds itself": (
         "ws = [[torch.ones(3, requires_grad=True)]]\nws.append(ws)\nx = ws[0][0].view(3, 1)", "ws[0][0]"),
 }  # fmt: skip
