@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from types import BuiltinMethodType
 from typing import Any
 
 import torch
@@ -114,9 +113,7 @@ def run_access(call: Caller, func: Any, args: Any, kwargs: Any, *, unfilled: boo
     filter that turns warnings into errors still does.
     """
     __tracebackhide__ = True
-    recording = isinstance(getattr(warnings, "_showwarnmsg_impl", None), BuiltinMethodType)
-    if not unfilled or recording:
-        # Where the code itself records warnings, it gets them all.
+    if not unfilled:
         return call(func, args, kwargs)
     shown = warnings.showwarning
 
