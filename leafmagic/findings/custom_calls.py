@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,8 +19,10 @@ from leafmagic.findings.customs import (
 from leafmagic.findings.source import Source, mentions, source_at, source_read
 from leafmagic.looks import Raised, SourceRead
 from leafmagic.model import Model
+from leafmagic.records import TensorRecord
 
 _NO_GRAPH = "does not require grad and does not have a grad_fn"
+_ELEMENT = re.compile(r"element (\d+) of tensors")
 _LEGACY = "Legacy autograd function with non-static forward"
 
 
@@ -289,7 +292,7 @@ class GradInsideBackward(Rule):
                 yield from self._search(source_read(event), model)
             return
         place = model.place(event.site)
-        if place is None or _NO_GRAPH not in event.text or not _had_graph(event, model):
+        if place is None or _NO_GRAPH not in event.text or not refused_inside(event, model):
             return
         found = list(self._search(source_at(place), model))
         yield from found
@@ -331,14 +334,35 @@ class GradInsideBackward(Rule):
             )
 
 
-def _had_graph(event: Raised, model: Model) -> bool:
-    """Tell whether what a failed pass began from had a graph."""
-    roots = [model.tensor(tid) for tid in event.inputs]
-    if any(root is not None and root.requires_grad for root in roots):
+def refused_root(event: Raised) -> tuple[int, ...]:
+    """Return the root that torch says has no graph; nothing if a pass has fewer roots."""
+    said = _ELEMENT.search(event.text)
+    index = int(said.group(1)) if said is not None else 0
+    return event.inputs[index : index + 1]
+
+
+def refused_inside(event: Raised, model: Model) -> bool:
+    """Tell whether the root that has no graph is not one of a failed pass, but of one inside it.
+
+    What ``backward`` of a custom function differentiates is of no concern to the pass that
+    called it: its own roots have a graph.
+    """
+    refused = refused_root(event)
+    if not refused:
         return True
+    root = model.tensor(refused[0])
+    if root is not None and root.requires_grad:
+        return True
+    if len(event.inputs) > 1 and root is not None and not _made_in_forward(root, model):
+        return False
     # The output of a custom function was seen in its forward, when it had none.
     began = model.passes[-1].ordinal if model.passes else -1
     return any(node.made.ordinal == began for node in model.nodes.values())
+
+
+def _made_in_forward(record: TensorRecord, model: Model) -> bool:
+    place = model.place(record.made.site)
+    return place is not None and place.function.endswith(".forward") and not record.grad_enabled
 
 
 def _differentiated(source: Source, call: ast.Call) -> ast.expr | None:

@@ -10,6 +10,7 @@ from leafmagic.cell import Place
 from leafmagic.events import Accessed, BackwardReturned, Stepped
 from leafmagic.findings import mends
 from leafmagic.findings.base import Finding, Rule, Severity, register
+from leafmagic.findings.custom_calls import refused_inside, refused_root
 from leafmagic.findings.ends import (
     COPIES,
     Cut,
@@ -164,7 +165,9 @@ class NothingToDifferentiate(Rule):
         place = model.place(event.site)
         if place is None or _NO_GRAPH not in event.text or not event.inputs:
             return
-        found = first_cut(model, event.inputs)
+        if refused_inside(event, model):
+            return  # Told by the rule on ``backward`` of custom functions.
+        found = first_cut(model, refused_root(event))
         if found is not None:
             yield self._cut(place, *found, model)
             return
@@ -188,7 +191,7 @@ class NothingToDifferentiate(Rule):
 
     def _numbers(self, event: Raised, place: Place, model: Model) -> Iterator[Finding]:
         """Look for the line that made a number of a tensor; else for leaves without grad."""
-        behind = list(values_behind(model, event.inputs).values())
+        behind = list(values_behind(model, refused_root(event)).values())
         for record in behind:
             made = made_at(model, record)
             if record.inputs and record.made.what not in COPIES:
@@ -235,6 +238,9 @@ class NothingToDifferentiate(Rule):
                     record=record,
                 )
                 return
+        own = any(node.seen.name.endswith("Backward") for node in model.nodes.values())
+        if own and any(mends.is_constant_gradient(record, model) for record in behind):
+            return  # The rules on custom functions know why its backward gave a constant.
         leaves = [r for r in behind if not r.inputs and best_name(r)]
         parameters = [r for r in leaves if r.seen.parameter]
         leaf = next(iter(parameters or leaves), None)

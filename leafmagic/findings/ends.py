@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 
 from leafmagic.cell import Place
 from leafmagic.findings.flows import Switch, goes_to, origins, switched_off, words_in
+from leafmagic.findings.phantoms import bases_of_phantoms
 from leafmagic.findings.reaching import (
     Reaching,
     children_of,
@@ -206,7 +207,8 @@ class _Search:
 
     def __init__(self, model: Model, known: Reaching, roots: Iterable[int]) -> None:
         self.model, self.known = model, known
-        self.values = values_behind(model, roots)
+        self.roots = tuple(roots)
+        self.values = values_behind(model, self.roots)
         self.children = children_of(model)
         self.sinks: dict[int, list[Place]] = {}
         for index, _, site in known.sinks:
@@ -218,6 +220,7 @@ class _Search:
         """Return what was missed, in the order in which it was made."""
         model, known = self.model, self.known
         found: list[Missed] = []
+        through: set[int] | None = None
         for record in model.slots.records:
             if not (record.is_leaf and record.requires_grad) or known.is_reached(record):
                 continue
@@ -228,6 +231,10 @@ class _Search:
             idle = known.idle_in(record)
             if (asked is None and idle is None) or known.was_updated(record):
                 continue
+            if through is None:
+                through = bases_of_phantoms(model, self.roots)
+            if record.tid in through:
+                continue  # It is used, by a view that only looks like a leaf; told as such.
             cut, used = self.follow(record)
             # What was replaced, and is held by the optimizer alone, is used no more.
             held = record.tid in known.held or any_current(record)

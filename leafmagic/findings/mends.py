@@ -295,6 +295,23 @@ def _is_done(known: Pass) -> bool:
     return bool(known.finished) and not known.failed and not known.create_graph
 
 
+def _given_by(record: TensorRecord, done: list[Pass], model: Model) -> tuple[Pass | None, str]:
+    """Return the newest call of ``autograd.grad`` that gave a tensor its name, and that name."""
+    lines = {(name.line, name.label): name.name for name in record.names}
+    for known in reversed(done):
+        at = model.place(known.site) if known.what == "grad" else None
+        name = "" if at is None else lines.get((at.line, at.label), "")
+        if name:
+            return known, name
+    return None, ""
+
+
+def is_constant_gradient(record: TensorRecord, model: Model) -> bool:
+    """Tell whether a tensor was computed with ``create_graph``, and has no graph even so."""
+    done = [known for known in model.passes if known.create_graph and known.finished]
+    return not record.requires_grad and _given_by(record, done, model)[0] is not None
+
+
 def gradient_of(record: TensorRecord, model: Model) -> tuple[str, Place, str] | None:
     """Tell whether a tensor is a gradient without a graph: what, by which pass, and the fix."""
     done = [known for known in model.passes if _is_done(known)]
@@ -303,14 +320,7 @@ def gradient_of(record: TensorRecord, model: Model) -> tuple[str, Place, str] | 
         made = next((known for known in reversed(done) if known.what == "backward"), None)
         word = f"{best_name(leaf)}.grad"
     else:
-        lines = {(name.line, name.label): name.name for name in record.names}
-        here = (
-            (known, lines.get((at.line, at.label)))
-            for known in reversed(done)
-            if known.what == "grad" and (at := model.place(known.site)) is not None
-        )
-        made, found = next(((known, name) for known, name in here if name), (None, ""))
-        word = found or ""
+        made, word = _given_by(record, done, model)
     place = None if made is None else model.place(made.site)
     if place is None or not place.source.endswith(")"):
         return None

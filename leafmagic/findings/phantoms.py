@@ -116,6 +116,11 @@ def _fix(made: Place | None, name: str) -> str:
     return f"{call}  # outside of torch.no_grad()"
 
 
+def bases_of_phantoms(model: Model, roots: tuple[int, ...]) -> set[int]:
+    """Return the tensors that a loss was computed from through phantom leaves."""
+    return {view.seen.base for view in _phantoms(model, roots)}
+
+
 def _phantoms(model: Model, roots: tuple[int, ...]) -> Iterator[TensorRecord]:
     """Yield the phantom leaves that a loss was computed from, with grad mode on."""
     queue = list(roots)

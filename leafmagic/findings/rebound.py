@@ -13,6 +13,7 @@ from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, made_at, unfilled_read
 from leafmagic.findings.source import source_at
+from leafmagic.findings.wiring import REFUSED
 from leafmagic.looks import Finished, Owned, Raised, Rebound
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
@@ -188,10 +189,7 @@ class LeafRebound(Rule):
             if self._is_update(model, event):
                 self._pending[(event.scope, event.name)] = event.new
         elif isinstance(event, Raised):
-            if "NoneType" in event.text:
-                yield from self._judge(model, final=False)
-                yield from self._none(event, model)
-                yield from self._again(event, model)
+            yield from self._raised(event, model)
         elif isinstance(event, Accessed):
             if event.what == "grad":
                 yield from self._judge(model, final=False)
@@ -215,6 +213,24 @@ class LeafRebound(Rule):
         elif kind == "nonleaf_grad_read" and event.tid in self._updates.targets:
             self._items.pop(event.tid, None)
             yield self._told(model, record, self._updates.targets[event.tid], place.line)
+
+    def _raised(self, event: Raised, model: Model) -> Iterator[Finding]:
+        refused = REFUSED.search(event.text)
+        if refused is not None:
+            self._forget(refused.group(1), model.place(event.site), model)
+        elif "NoneType" in event.text:
+            yield from self._judge(model, final=False)
+            yield from self._none(event, model)
+            yield from self._again(event, model)
+
+    def _forget(self, name: str, place: Place | None, model: Model) -> None:
+        """Forget the update of a parameter that torch refused: nothing was rebound."""
+        for key, tid in list(self._pending.items()):
+            if key[1].endswith(f".{name}") and _made_on(model, tid, place):
+                del self._pending[key]
+        for tid, (_, target) in list(self._items.items()):
+            if target.endswith(f".{name}") and _made_on(model, tid, place):
+                del self._items[tid]
 
     def _note_item(self, event: OpCalled, model: Model) -> None:
         if self._updates.note(event, model):
@@ -327,3 +343,12 @@ class LeafRebound(Rule):
         earlier = [model.tensor(tid) for tid, _, _ in history[:-1]]
         if any(old is not None and old.is_leaf and old.requires_grad for old in earlier):
             yield self._told(model, record, variable, place.line)
+
+
+def _made_on(model: Model, tid: int, place: Place | None) -> bool:
+    """Tell whether a tensor was made by the statement at a place."""
+    record = model.tensor(tid)
+    made = None if record is None else made_at(model, record)
+    if made is None or place is None or made.filename != place.filename:
+        return False
+    return made.line <= place.end_line and place.line <= made.end_line

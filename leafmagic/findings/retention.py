@@ -10,6 +10,7 @@ from leafmagic.cell import Place
 from leafmagic.ends import Kept
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, Severity, register
+from leafmagic.findings.reaching import values_behind
 from leafmagic.findings.source import Source, source_at, source_read
 from leafmagic.looks import Finished, SourceRead
 from leafmagic.model import Model
@@ -354,4 +355,8 @@ def _how_grave(model: Model, records: list[TensorRecord]) -> Severity | None:
         }
         # One pass for each item, not one for all of them.
         return "warning" if steps and min(times.values()) >= newest.count - 1 else None
-    return "warning" if steps else "info"
+    if steps:
+        return "warning"
+    # A loss has their values without their graphs, by a copy: then the graphs are needed.
+    roots = [tid for one in _unlike(model) for tid in one.roots]
+    return None if newest.index in values_behind(model, roots) else "info"

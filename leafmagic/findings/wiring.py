@@ -16,7 +16,7 @@ from leafmagic.looks import Raised, Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
 
-_REFUSED = re.compile(r"cannot assign '[^']*' as parameter '(\w+)'")
+REFUSED = re.compile(r"cannot assign '[^']*' as parameter '(\w+)'")
 
 
 @register
@@ -179,7 +179,7 @@ class ParameterRefused(Rule):
 
     def check(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Look at what torch refused to assign."""
-        refused, place = _REFUSED.search(event.text), model.place(event.site)
+        refused, place = REFUSED.search(event.text), model.place(event.site)
         if refused is None or place is None:
             return
         source, name = source_at(place), refused.group(1)
