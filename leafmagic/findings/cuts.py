@@ -28,7 +28,8 @@ from leafmagic.findings.ends import (
 from leafmagic.findings.flows import words_in
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import SINKS, newest_passes, parents, reaching, values_behind
-from leafmagic.looks import Raised, Wired
+from leafmagic.findings.rebound import is_update, updated_item
+from leafmagic.looks import Raised, Rebound, Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
 
@@ -154,11 +155,19 @@ class NothingToDifferentiate(Rule):
     kind = "graph_cut"
     code = "LM402"
     severity = "error"
-    events = (Raised,)
+    events = (Raised, Rebound)
     ops = SINKS
+
+    def __init__(self) -> None:
+        self._updated: set[int] = set()
+        """What took the name of a leaf by its own update: that is told of as a lost leaf."""
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Walk back from the root of a pass that torch refused."""
+        if isinstance(event, Rebound):
+            if is_update(model, event):
+                self._updated.add(event.new)
+            return
         if not isinstance(event, Raised):
             reaching(model).note(event, model)
             return
@@ -169,7 +178,9 @@ class NothingToDifferentiate(Rule):
             return  # Told by the rule on ``backward`` of custom functions.
         found = first_cut(model, refused_root(event))
         if found is not None:
-            yield self._cut(place, *found, model)
+            path = [step.tid for step in found[1]]
+            if not any(tid in self._updated or updated_item(model, tid) for tid in path):
+                yield self._cut(place, *found, model)
             return
         yield from self._numbers(event, place, model)
 

@@ -65,10 +65,13 @@ class StaleGraph(Rule):
             fix, _ = cut_at_entry(told, model, then="and backward() without retain_graph")
         else:
             what = f"`{told.name}` (line {told.line}) was computed before that"
-            fix = (
-                f"compute `{told.name}` anew in each step: move line {told.line} into the loop, "
-                "and leave out retain_graph"
-            )
+            fix = f"compute `{told.name}` anew after line {step}"
+            if any(one is not last and one.site == last.site for one in model.passes):
+                # The same line ran before: it is in a loop.
+                fix = (
+                    f"compute `{told.name}` anew in each step: move line {told.line} into the loop"
+                )
+            fix += ", and leave out retain_graph"
         return self.finding(
             f"line {step} changes weights in place; {what}, and its graph saved them as they "
             "were. retain_graph=True keeps the graph, not the weights.",

@@ -11,6 +11,7 @@ from leafmagic.cell import Place, is_module_word
 from leafmagic.events import Accessed, BackwardCalled, OpCalled
 from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.ends import first_cut
 from leafmagic.findings.leaves import classify_read, made_at, unfilled_read
 from leafmagic.findings.source import source_at
 from leafmagic.findings.wiring import REFUSED
@@ -20,6 +21,7 @@ from leafmagic.records import TensorRecord
 
 _OUT_OF_PLACE = frozenset({"add", "sub", "mul", "div", "addcmul", "addcdiv", "lerp"})
 _NEAR = 60
+_NO_GRAPH = "does not require grad and does not have a grad_fn"
 
 
 class ItemUpdates:
@@ -42,27 +44,44 @@ class ItemUpdates:
 
     def note(self, event: OpCalled, model: Model) -> bool:
         """Look at an op; tell whether it is such an update."""
-        new = model.tensor(event.outputs[0]) if event.outputs else None
-        place = None if new is None else made_at(model, new)
-        if new is None or place is None or place.unpacked or len(place.targets) != 1:
-            return False
-        if place.targets[0].isidentifier():
-            return False
-        above = {record.tid: record for record in model.ancestors(new.tid, _NEAR)}
-        if any(record.made.what == "sign" for record in above.values()):
-            return False
-        for grad in above.values():
-            old = model.tensor(model.grad_values.get(grad.tid, -1))
-            if old is None or old.tid not in above or not (old.is_leaf and old.requires_grad):
-                continue
-            # A gradient that itself requires grad is there to be differentiated further: the
-            # update is a step of the computation.
-            if not grad.requires_grad and (
-                _read_from(model, grad, place) or old is _operand(model, new, place)
-            ):
-                self.targets[event.outputs[0]] = place.targets[0]
-                return True
-        return False
+        tid = event.outputs[0] if event.outputs else -1
+        target = updated_item(model, tid)
+        if target:
+            self.targets[tid] = target
+        return bool(target)
+
+
+def updated_item(model: Model, tid: int) -> str:
+    """Return the item or attribute whose leaf a tensor replaced by its own update, or ''."""
+    new = model.tensor(tid)
+    place = None if new is None else made_at(model, new)
+    if new is None or place is None or place.unpacked or len(place.targets) != 1:
+        return ""
+    if place.targets[0].isidentifier():
+        return ""
+    above = {record.tid: record for record in model.ancestors(new.tid, _NEAR)}
+    if any(record.made.what == "sign" for record in above.values()):
+        return ""
+    for grad in above.values():
+        old = model.tensor(model.grad_values.get(grad.tid, -1))
+        if old is None or old.tid not in above or not (old.is_leaf and old.requires_grad):
+            continue
+        # A gradient that itself requires grad is there to be differentiated further: the
+        # update is a step of the computation.
+        if not grad.requires_grad and (
+            _read_from(model, grad, place) or old is _operand(model, new, place)
+        ):
+            return place.targets[0]
+    return ""
+
+
+def is_update(model: Model, event: Rebound) -> bool:
+    """Tell whether a name went from a leaf to what its own gradient went into."""
+    above = {record.tid: record for record in model.ancestors(event.new, _NEAR)}
+    grads = [tid for tid in above if model.grad_values.get(tid) == event.old]
+    # The sign of a gradient makes an adversarial example: data, not a weight.
+    signed = any(record.made.what == "sign" for record in above.values())
+    return event.old in above and bool(grads) and not signed
 
 
 def _read_from(model: Model, grad: TensorRecord, place: Place) -> bool:
@@ -99,16 +118,26 @@ def _is_used(model: Model, roots: tuple[int, ...], new: TensorRecord) -> bool:
     return False
 
 
-def _fix(made: Place, variable: str, grad_enabled: bool) -> str:
-    """Rewrite an update, by the name that the weight has where the new value is made."""
+def _fix(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = False) -> str:
+    """Rewrite an update, by the name that the weight has where the new value is made.
+
+    The gradient that the leaf keeps is cleared behind it, as in the edits.
+    """
     if variable not in made.source and made.operands and made.operands[0].isidentifier():
         variable = made.operands[0]
     around = _comprehension(made)
+    update = fixes.in_place_update(made, variable, grad_enabled and around is None)
+    note = ""
+    if not cleared and fixes.words(made):
+        when = rewrites.cleared_where(made, variable)
+        if when == "behind":
+            update += f"; {variable}.grad = None"
+        elif when:
+            note = f"  # and {variable}.grad = None before {when}"
     if around is not None:
-        update = fixes.in_place_update(made, variable, False)
         guard = "under torch.no_grad(), " if grad_enabled else ""
         return f"for {around}: {update}  # {guard}in place of the comprehension"
-    return fixes.in_place_update(made, variable, grad_enabled)
+    return update + note
 
 
 def _comprehension(made: Place) -> str | None:
@@ -173,6 +202,7 @@ class LeafRebound(Rule):
         self._mended: set[tuple[str, str]] = set()
         self._said: dict[str, Finding] = {}
         self._said_of: dict[str, tuple[Place, bool]] = {}
+        self._said_for: dict[int, Finding] = {}
         self._updates = ItemUpdates()
         self._items: dict[int, tuple[TensorRecord, str]] = {}
         self._finished = False
@@ -186,10 +216,10 @@ class LeafRebound(Rule):
         elif isinstance(event, Owned):
             yield from self._judge_held(event, model)
         elif isinstance(event, Rebound):
-            if self._is_update(model, event):
+            if is_update(model, event):
                 self._pending[(event.scope, event.name)] = event.new
         elif isinstance(event, Raised):
-            yield from self._raised(event, model)
+            yield from self._refused(event, model)
         elif isinstance(event, Accessed):
             if event.what == "grad":
                 yield from self._judge(model, final=False)
@@ -199,6 +229,17 @@ class LeafRebound(Rule):
             yield from self._judge(model, final=self._finished)
             if isinstance(event, BackwardCalled):
                 yield from self._judge_used(event, model)
+
+    def _refused(self, event: Raised, model: Model) -> Iterator[Finding]:
+        if "NoneType" in event.text:
+            yield from self._judge(model, final=False)
+            yield from self._none(event, model)
+            yield from self._again(event, model)
+        elif _NO_GRAPH in event.text:
+            yield from self._judge(model, final=False)
+            yield from self._no_graph(event, model)
+        elif (said := REFUSED.search(event.text)) is not None:
+            self._forget(said.group(1), model.place(event.site), model)
 
     def _read(self, event: Accessed, model: Model) -> Iterator[Finding]:
         if event.value == -1:
@@ -213,15 +254,6 @@ class LeafRebound(Rule):
         elif kind == "nonleaf_grad_read" and event.tid in self._updates.targets:
             self._items.pop(event.tid, None)
             yield self._told(model, record, self._updates.targets[event.tid], place.line)
-
-    def _raised(self, event: Raised, model: Model) -> Iterator[Finding]:
-        refused = REFUSED.search(event.text)
-        if refused is not None:
-            self._forget(refused.group(1), model.place(event.site), model)
-        elif "NoneType" in event.text:
-            yield from self._judge(model, final=False)
-            yield from self._none(event, model)
-            yield from self._again(event, model)
 
     def _forget(self, name: str, place: Place | None, model: Model) -> None:
         """Forget the update of a parameter that torch refused: nothing was rebound."""
@@ -261,16 +293,21 @@ class LeafRebound(Rule):
                 if place.attribute == "zero_" and name in self._said_of:
                     made, enabled = self._said_of[name]
                     edits = rewrites.update(made, name, enabled, cleared=True)
-                    said = dataclasses.replace(said, edits=edits)
+                    fix = _fix(made, name, enabled, cleared=True)
+                    said = dataclasses.replace(said, fix=fix, edits=edits)
                 yield dataclasses.replace(said, count=0, symptom_line=place.line)
 
-    def _is_update(self, model: Model, event: Rebound) -> bool:
-        """Tell whether a leaf was replaced by what its own gradient went into."""
-        above = {r.tid: r for r in model.ancestors(event.new, 60)}
-        grads = [tid for tid in above if model.grad_values.get(tid) == event.old]
-        # The sign of a gradient makes an adversarial example: data, not a weight.
-        signed = any(record.made.what == "sign" for record in above.values())
-        return event.old in above and bool(grads) and not signed
+    def _no_graph(self, event: Raised, model: Model) -> Iterator[Finding]:
+        """Explain a pass that finds no graph, since an update made a tensor without one."""
+        place, found = model.place(event.site), first_cut(model, event.inputs)
+        if place is None or found is None:
+            return
+        for step in found[1]:
+            if step.tid in self._items:
+                yield self._told(model, *self._items.pop(step.tid), place.line)
+            elif step.tid in self._said_for:
+                said = self._said_for[step.tid]
+                yield dataclasses.replace(said, count=0, symptom_line=place.line)
 
     def _judge(self, model: Model, *, final: bool) -> Iterator[Finding]:
         for key, tid in list(self._pending.items()):
@@ -309,6 +346,7 @@ class LeafRebound(Rule):
             symptom=symptom,
             record=new,
         )
+        self._said_for[new.tid] = self._said[variable]
         return self._said[variable]
 
     def _none(self, event: Raised, model: Model) -> Iterator[Finding]:

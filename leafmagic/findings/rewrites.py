@@ -145,6 +145,16 @@ def _updated(_text: str, made: Place, variable: str, grad_enabled: bool, cleared
     return edits
 
 
+def cleared_where(made: Place, variable: str) -> str:
+    """Tell where to clear the gradient: ``"behind"`` an update, before ``"line 3"``, or nowhere."""
+    text = text_at(made)
+    statement = text.statement(made)
+    when = statement if statement is None else _cleared_where(text, statement, [variable])
+    if when is statement:
+        return ""
+    return "behind" if when is None else f"line {text.source.place(when).line}"
+
+
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
     targets = target.elts if isinstance(target, ast.Tuple) else []
     values = value.elts if isinstance(value, ast.Tuple) else []

@@ -204,6 +204,16 @@ s.sum().backward()
 act = torch.nn.ReLU(inplace=True)
 act.register_forward_hook(lambda module, given, out: given[0].sum())
 act(torch.ones(2))
+net = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+held = []
+for _ in range(8):
+    loss = net(torch.ones(1, 2)).sum()
+    loss.backward()
+    opt.step()
+    held.append(loss)
+with torch.no_grad():
+    net.weight.copy_(net.weight * 2)
 """
     whole = run_traced(text)
     monkeypatch.setattr(rule, "check", broken)

@@ -202,7 +202,7 @@ MISTAKES: dict[str, tuple[str, tuple[str, str, int], int | None]] = {
         ("saved_tensor_mutated", "a", 3), 4),
     "saved: optimizer step between": (
         "net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\nl = net(torch.ones(1, 2)).sum()\nl.backward(retain_graph=True)\nopt.step()\nl.backward()",
-        ("saved_tensor_mutated", "net.1.weight", 5), 6),
+        ("saved_tensor_mutated", "l", 3), 6),
 }  # fmt: skip
 
 
@@ -282,6 +282,68 @@ def test_fix_works_when_pasted(case: str) -> None:
     again = run_traced("\n".join(lines), dict(IMPORTS))
     assert again.error is None, (finding.fix, again.error)
     assert again.found == set(), finding.fix
+
+
+UPDATES_WITHOUT_GRAPH = {
+    "a name": (
+        "w = torch.ones(2, requires_grad=True)\nfor _ in range(2):\n    loss = (w ** 2).sum()\n    loss.backward()\n    with torch.no_grad():\n        w = w - 0.1 * w.grad",
+        "w -= 0.1 * w.grad; w.grad = None"),
+    "an attribute": (
+        "class Box:\n    pass\nb = Box()\nb.w = torch.ones(2, requires_grad=True)\nfor _ in range(2):\n    (b.w ** 2).sum().backward()\n    with torch.no_grad():\n        b.w = b.w - 0.1 * b.w.grad",
+        "b.w -= 0.1 * b.w.grad; b.w.grad = None"),
+    "an item": (
+        "ws = [torch.ones(2, requires_grad=True)]\nfor _ in range(2):\n    (ws[0] ** 2).sum().backward()\n    with torch.no_grad():\n        ws[0] = ws[0] - 0.1 * ws[0].grad",
+        "ws[0] -= 0.1 * ws[0].grad; ws[0].grad = None"),
+    "in a comprehension": (
+        "ws = [torch.ones(2, requires_grad=True)]\nfor _ in range(2):\n    sum((w ** 2).sum() for w in ws).backward()\n    with torch.no_grad():\n        ws = [w - 0.1 * w.grad for w in ws]",
+        "for w in ws: w -= 0.1 * w.grad; w.grad = None  # in place of the comprehension"),
+    "with more in the line": (
+        "w = torch.ones(2, requires_grad=True)\nfor _ in range(2):\n    (w ** 2).sum().backward()\n    with torch.no_grad():\n        w = (w - 0.1 * w.grad).clamp(0, 1)",
+        "w.copy_((w - 0.1 * w.grad).clamp(0, 1)); w.grad = None"),
+    "read between": (
+        "w = torch.ones(2, requires_grad=True)\nfor _ in range(2):\n    (w ** 2).sum().backward()\n    with torch.no_grad():\n        w = w - 0.1 * w.grad\n    print(w.grad)",
+        "w -= 0.1 * w.grad  # and w.grad = None before line 3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UPDATES_WITHOUT_GRAPH)
+def test_a_pass_that_an_update_left_without_a_graph(case: str) -> None:
+    """The lost leaf is told of, with the error; what grad mode did there is no mistake."""
+    text, fix = UPDATES_WITHOUT_GRAPH[case]
+    ran = run_traced(text, dict(IMPORTS))
+    assert isinstance(ran.error, RuntimeError)
+    (finding,) = ran.trace.findings
+    assert (finding.code, finding.fix) == ("LM103", fix)
+    (note,) = ran.error.__notes__
+    assert note.startswith("leafmagic LM103")
+
+
+def test_a_graph_kept_over_a_step_is_computed_anew_where_it_is_used() -> None:
+    """Where there is no loop none is told of; where there is one the line belongs there."""
+    start = (
+        "net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))\n"
+        "opt = torch.optim.SGD(net.parameters(), lr=0.1)\nl = net(torch.ones(1, 2)).sum()\n"
+    )
+    once = start + "l.backward(retain_graph=True)\nopt.step()\nl.backward()"
+    loop = start + "for _ in range(2):\n    l.backward(retain_graph=True)\n    opt.step()"
+    fixes = []
+    for text in (once, loop):
+        (finding,) = run_traced(text, dict(IMPORTS)).trace.findings
+        assert finding.code == "LM203"
+        fixes.append(finding.fix)
+    assert fixes == [
+        "compute `l` anew after line 5, and leave out retain_graph",
+        "compute `l` anew in each step: move line 3 into the loop, and leave out retain_graph",
+    ]
+
+
+def test_what_is_computed_beside_a_leaf_is_no_update() -> None:
+    ran = run_traced(
+        "w = torch.ones(2, requires_grad=True)\n(w ** 2).sum().backward()\n"
+        "with torch.no_grad():\n    new = w - 0.1 * w.grad\n(new ** 2).sum().backward()",
+        dict(IMPORTS),
+    )
+    assert {f.code for f in ran.trace.findings} == {"LM402"}
 
 
 # Over several cells -----------------------------------------------------------------------
