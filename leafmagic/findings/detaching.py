@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Callable
 
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
 from leafmagic.findings import fixes
 from leafmagic.findings.pieces import Told
+from leafmagic.findings.texts import Text, text_at
 from leafmagic.model import Model
-from leafmagic.records import TensorRecord
+from leafmagic.records import Pass, TensorRecord
 
 _ITEM = re.compile(r"([\w.]+)\[\d+\]")
 _VARIABLE = re.compile(r"[^\W\d][\w.]*(\['[^']*'\])?")
@@ -43,14 +46,105 @@ def cut_at_entry(
     if used is not None and not set(words) <= set(used.targets):
         # What the line binds anew is not what it takes over, if there is something else.
         words = [word for word in words if word not in used.targets]
-    cuts = [_cut(word) if word else "" for word in dict.fromkeys(words)]
+    cuts = list(dict.fromkeys(_cut(word) if word else "" for word in words))
     tail = f"; {then}" if then else ""
     if used is None or not all(cuts) or len(cuts) > 3:
         it = "it goes" if len(told.distinct) == 1 else "they go"
         return f"detach {told.names} before {it} into the next {when}{tail}", ()
+    late = _cut_late(used, list(dict.fromkeys(words)), _pass_of(told, model))
+    if late is not None:
+        line, edits = late
+        text = f"{'; '.join(cuts)}  # at the end of each {when}, after line {line}{tail}"
+        return text, () if then else edits
     text = f"{'; '.join(cuts)}  # at the start of each {when}, before line {used.line}{tail}"
     edits = fixes.insert_before(used, "\n".join(cuts)) if used.filename and not then else ()
     return text, edits
+
+
+def _pass_of(told: Told, model: Model) -> Place | None:
+    over = told.piece.over
+    return model.place(over.site) if isinstance(over, Pass) else None
+
+
+def _cut_late(
+    used: Place, words: list[str], passed: Place | None
+) -> tuple[int, tuple[Edit, ...]] | None:
+    """Return the line behind which a step ends, and edits that cut states there.
+
+    Only where a state is no tensor before the first step, but None or a number: at the
+    start of that step there is nothing to detach. None for any other state.
+    """
+    text = text_at(used)
+    node = text.statement(used)
+    names = {word.partition("[")[0] for word in words}
+    loop = None if node is None or passed is None else _loop(text, node, passed)
+    if loop is None or not names or any(not _begins_empty(text, loop, name) for name in names):
+        return None
+    last = loop.body[-1]
+    end = last.end_lineno or last.lineno
+    row = text.row(last)
+    if row.below or len(row.statements) > 1 or _leaves_early(loop) or not _binds(loop, names):
+        return None
+    cuts = dict.fromkeys(_cut(word) for word in words)
+    new = "".join(f"\n{row.indent}{cut}" for cut in cuts)
+    at = (end, len(text.lines[end - 1]))
+    return end, text.checked((text.edit(at, at, new),))
+
+
+def _loop(text: Text, node: ast.stmt, passed: Place) -> ast.For | ast.While | None:
+    """Return the innermost loop that has both a statement and a pass in it."""
+    if passed.filename != text.source.filename:
+        return None
+    for above in text.source.parents(node):
+        if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            return None
+        if isinstance(above, ast.For | ast.While):
+            first, last = above.body[0].lineno, above.body[-1].end_lineno or 0
+            if first <= passed.line <= last:
+                return above
+    return None
+
+
+def _begins_empty(text: Text, loop: ast.stmt, name: str) -> bool:
+    """Tell whether a variable is None, or a number, when a loop begins."""
+    source, found = text.source, False
+    for node in source.nodes:
+        if (
+            isinstance(node, ast.Assign)
+            and node.lineno < loop.lineno
+            and source.function(node) is source.function(loop)
+        ):
+            for target in node.targets:
+                found = _is_empty(source.words, target, node.value, name, found)
+    return found
+
+
+def _is_empty(
+    words: Callable[[ast.AST], str], target: ast.expr, value: ast.expr, name: str, was: bool
+) -> bool:
+    pairs = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = list(zip(target.elts, value.elts, strict=False))
+    for one, given in pairs:
+        if words(one) == name:
+            return isinstance(given, ast.Constant) and not isinstance(given.value, str)
+    return was
+
+
+def _binds(loop: ast.For | ast.While, names: set[str]) -> bool:
+    """Tell whether the body of a loop always binds these variables."""
+    bound = {
+        ast.unparse(part)
+        for node in loop.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        for part in (target.elts if isinstance(target, ast.Tuple) else [target])
+    }
+    return names <= bound
+
+
+def _leaves_early(loop: ast.For | ast.While) -> bool:
+    return any(isinstance(node, ast.Continue) for part in loop.body for node in ast.walk(part))
 
 
 def _cut(word: str) -> str:

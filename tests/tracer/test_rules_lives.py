@@ -77,6 +77,52 @@ def test_a_state_is_cut_by_what_is_told_where_it_is_told(name: str) -> None:
     assert run_traced(ran.trace.fixed_source()).error is None
 
 
+EMPTY_STATES = {
+    "a pair": ("LSTM", "state", "None", "state = tuple(part.detach() for part in state)"),
+    "a tensor": ("GRU", "h", "None", "h = h.detach()"),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY_STATES)
+def test_a_state_that_begins_as_none_is_cut_once_at_the_end_of_a_step(name: str) -> None:
+    layer, state, begin, cut = EMPTY_STATES[name]
+    ran = run_traced(
+        f"rnn = torch.nn.{layer}(2, 2)\n"
+        f"{state} = {begin}\n"
+        "for t in range(3):\n"
+        f"    out, {state} = rnn(torch.ones(3, 1, 2), {state})\n"
+        "    rnn.zero_grad()\n"
+        "    out.sum().backward()\n"
+        "    if t:\n"
+        "        done = t"
+    )
+    (found,) = ran.trace.findings
+    assert found.code == "LM531"
+    assert found.fix == f"{cut}  # at the end of each step, after line 8"
+    fixed = ran.trace.fixed_source()
+    assert fixed.endswith(f"        done = t\n    {cut}")
+    again = run_traced(fixed)
+    check_well(again)
+    assert again.found == set()
+
+
+def test_a_number_that_becomes_a_state_is_cut_when_it_is_a_tensor() -> None:
+    ran = run_traced(
+        "w = torch.ones(2, requires_grad=True)\n"
+        "avg = 0.0\n"
+        "for t in range(3):\n"
+        "    r = w.exp().sum()\n"
+        "    avg = 0.9 * avg + 0.1 * r\n"
+        "    w.grad = None\n"
+        "    (r - avg).backward()"
+    )
+    assert [found.code for found in ran.trace.findings] == ["LM531"]
+    again = run_traced(ran.trace.fixed_source())
+    check_well(again)
+    assert again.found == set()
+    assert not again.ns["avg"].requires_grad
+
+
 def test_a_loss_that_is_passed_twice_is_told_with_both_passes() -> None:
     ran = run_traced(
         "w = torch.ones(2, requires_grad=True)\n"
