@@ -13,10 +13,12 @@ from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.fixes import without_flag
 from leafmagic.findings.homes import Home, home_of
 from leafmagic.findings.reaching import Reaching, Steps, reaching
+from leafmagic.findings.remade import remade
 from leafmagic.findings.source import Source, source_at
 from leafmagic.findings.wiring import line_of
 from leafmagic.looks import Held, OptimizerSeen, Wired
 from leafmagic.model import Model
+from leafmagic.records import TensorRecord
 
 
 def unowned(event: Wired, model: Model) -> list[Held]:
@@ -284,6 +286,29 @@ class StaleOptimizer(Rule):
             ]
             if fresh:
                 yield self._told(steps, seen, fresh, model)
+                continue
+            for name, record in remade(steps, seen, event, known, model):
+                yield self._told_remade(steps, seen, name, record, model)
+
+    def _told_remade(
+        self, steps: Steps, seen: OptimizerSeen, name: str, record: TensorRecord, model: Model
+    ) -> Finding:
+        stepped = model.place(steps.site)
+        cause, again = (
+            line_of(record, model) or stepped,
+            "" if stepped is None else _made_by(source_at(stepped), seen.path),
+        )
+        return self.finding(
+            f"`{seen.path}` has an older `{name}`: the one made later gets gradients that no "
+            "optimizer uses, and does not move.",
+            fix=f"{again}  # after `{name}` is made"
+            if again
+            else f"make `{seen.path}` again after `{name}`",
+            variable=name,
+            cause=cause,
+            symptom=None if stepped is None else stepped.line,
+            record=record,
+        )
 
     def _told(self, steps: Steps, seen: OptimizerSeen, fresh: list[Held], model: Model) -> Finding:
         part = _common([one.path for one in fresh], fresh[0].root)
