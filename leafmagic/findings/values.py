@@ -44,7 +44,7 @@ class DegenerateGrad(Rule):
     Backward multiplies derivatives. Where one of them is infinite, a gradient of 0 that
     meets it becomes nan, and nan goes on to every leaf behind: masking the result does
     not help, the argument must be made safe before the function is called. Where a
-    clamp saturates, the derivative is 0, and the value never moves back.
+    clamp saturates, the derivative is 0, and backward gives the value no gradient.
 
     Failing cell::
 
@@ -140,7 +140,7 @@ class DegenerateGrad(Rule):
             rest = f" of {_listed(names)}" if names else ""
             message = (
                 f"{which} elements{whose} lie outside the bounds of the clamp at line "
-                f"{place.line}: the gradient{rest} is exactly 0 there, and they never move back."
+                f"{place.line}: backward gives these elements{rest} no gradient."
             )
             fix = "clamp only what is shown, after backward; for a bounded value use "
             fix += "torch.sigmoid, or clamp the leaf itself after each step under torch.no_grad()"
