@@ -228,7 +228,8 @@ class _Seen:
                 self._by_grad()
                 or self._earlier()
                 or (
-                    f"{word} is a leaf that requires grad, but backward has not run yet in this trace."
+                    f"{word} is a leaf that requires grad, but backward has not run yet in "
+                    "this trace."
                 )
             )
         return self._unreached(self.model)
