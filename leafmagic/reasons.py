@@ -10,11 +10,12 @@ from leafmagic.cell import Place
 from leafmagic.findings.ends import Cut, first_cut, named, path_of, word_for
 from leafmagic.findings.leaves import made_at, meant_leaf
 from leafmagic.findings.mends import told
+from leafmagic.findings.pieces import place_of
 from leafmagic.findings.reaching import newest_passes
 from leafmagic.ledger import tid_of
 from leafmagic.model import Model
 from leafmagic.reach import reach
-from leafmagic.recording import Trace
+from leafmagic.recording import NEWEST, Trace
 from leafmagic.records import Pass, TensorRecord, best_name
 from leafmagic.tracing import Tracer
 
@@ -26,7 +27,8 @@ def why(tensor: Tensor, trace: Trace | None = None, name: str = "") -> str:
     ----------
     tensor : Tensor
     trace : Trace, optional
-        Where to look up what happened; the newest trace if left out.
+        Where to look up what happened. The newest trace if left out; while that runs and has
+        seen no backward that could tell, the one before.
     name : str, optional
         What to call the tensor.
 
@@ -45,15 +47,26 @@ def why(tensor: Tensor, trace: Trace | None = None, name: str = "") -> str:
     with torch._C.DisableTorchFunction():
         if autograd.can_be_read(tensor) and tensor.grad is not None:
             return f"{word}.grad is not None: it holds a gradient of shape {list(tensor.shape)}."
-        model = record = None
-        if isinstance(trace, Tracer):
-            trace.drain()
-            model = trace.model
-            record = model.tensor(tid_of(tensor))
+        model, record = _known(tensor, list(reversed(NEWEST)) if trace is None else [trace])
         seen = _Seen(tensor, word, model, record)
         if not tensor.requires_grad:
             return seen.without_grad()
         return seen.of_leaf() if tensor.is_leaf else seen.of_non_leaf()
+
+
+def _known(tensor: Tensor, traces: list[Trace]) -> tuple[Model | None, TensorRecord | None]:
+    """Return what knows most of a tensor: a pass counts more than that it was met."""
+    found: list[tuple[bool, bool, Model, TensorRecord | None]] = []
+    for trace in traces:
+        if isinstance(trace, Tracer):
+            trace.drain()
+            record = trace.model.tensor(tid_of(tensor))
+            found.append((record is not None, bool(trace.model.passes), trace.model, record))
+    if not found:
+        return None, None
+    # Of equals the first, which is the newest.
+    *_, model, record = max(found, key=lambda one: (one[0] and one[1], one[0], one[1]))
+    return model, record
 
 
 class _Seen:
@@ -77,14 +90,20 @@ class _Seen:
 
     def made(self) -> Place | None:
         """Return where the trace saw it being made."""
-        if self.model is None or self.record is None:
+        if self.model is None:
             return None
-        return made_at(self.model, self.record)
+        place = None if self.record is None else made_at(self.model, self.record)
+        made = self.model.session.made.get(tid_of(self.tensor)) if place is None else None
+        return place if made is None or made.line is None else place_of(made)
 
     def origin(self) -> str:
         """Return that place in brackets; empty where there is none."""
         place = self.made()
-        return "" if place is None else f" (line {place.line}: {place.source})"
+        if place is None:
+            return ""
+        # An earlier trace took down no more than the statement, and the cell is another.
+        where = f"line {place.line}" if place.source else f"line {place.line} of {place.label}"
+        return f" ({where}: {place.source or place.statement})"
 
     # Without requires_grad -------------------------------------------------------
 
@@ -194,7 +213,10 @@ class _Seen:
                 "Take the view with grad mode on."
             )
         if self.model is None:
-            return f"{word} is a leaf that requires grad; no backward has reached it yet."
+            return (
+                f"{word} is a leaf that requires grad, and holds no gradient: nothing was traced "
+                "that tells whether a backward has reached it."
+            )
         cleared = self._cleared()
         if cleared:
             return cleared
@@ -202,8 +224,13 @@ class _Seen:
         if failed:
             return failed
         if not self._done():
-            return self._by_grad() or (
-                f"{word} is a leaf that requires grad, but backward has not run yet in this trace."
+            return (
+                self._by_grad()
+                or self._earlier()
+                or (
+                    f"{word} is a leaf that requires grad, but backward has not run yet in "
+                    "this trace."
+                )
             )
         return self._unreached(self.model)
 
@@ -245,6 +272,23 @@ class _Seen:
         at = "" if line is None else f" at line {line}"
         how = "cleared by zero_grad()" if record.cleared.what == "zero_grad" else "set to None"
         return f"{self.word}.grad was {how}{at}, after the last backward. Read it before that line."
+
+    def _earlier(self) -> str:
+        """Say what an earlier trace knew of its gradient."""
+        if self.model is None:
+            return ""
+        kept = self.model.session.gradients.get(tid_of(self.tensor))
+        if kept is None:
+            return ""
+        if kept.passes:
+            where = "" if kept.line is None else f" (line {kept.line} of {kept.label})"
+            return f"A backward{where} reached {self.word}; its .grad was cleared since."
+        if kept.cleared is None or kept.cleared[1] is None:
+            return ""
+        label, line, _ = kept.cleared
+        return (
+            f"{self.word}.grad was cleared at line {line} of {label}, and no backward came since."
+        )
 
     def _unreached(self, model: Model) -> str:
         """Say where the path from a leaf to the loss ends."""

@@ -14,7 +14,8 @@ from leafmagic.graph import AutogradGraph
 
 SCHEMA_VERSION = 1
 NEWEST: list[Trace] = []
-"""The newest trace that was started; empty before the first."""
+"""The newest trace that was started, and before it, while it runs, the one that its code may
+ask about; empty before the first."""
 
 
 class Trace:

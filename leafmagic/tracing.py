@@ -146,7 +146,7 @@ class Tracer(Trace):
         started = time.perf_counter()
         self._began = started
         self.running = True
-        NEWEST[:] = [self]
+        NEWEST[:] = [*NEWEST[-1:], self]
         label, text = ("", "") if self.cell is None else (self.cell.label, self.cell.text)
         self.model.run = SESSION.begin(label, text)
         try:
@@ -185,6 +185,8 @@ class Tracer(Trace):
             self._note(ours)
         self._own_s += time.perf_counter() - started
         self._namespace = None
+        if NEWEST[-1:] == [self]:
+            del NEWEST[:-1]
 
     def adopt(self, tensors: tuple[Tensor, ...]) -> None:
         """Take in tensors that exist, with the names that the namespace has for them."""

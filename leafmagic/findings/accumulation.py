@@ -221,7 +221,8 @@ class ClearedUnused(Rule):
 
     To add up the gradients of several batches, they must be cleared only after the step.
     A ``zero_grad()`` before every backward leaves the step with the last batch alone; one at
-    the start of an epoch takes away what the epoch before left without a step.
+    the start of an epoch takes away what the epoch before left without a step. Where only
+    the rest of full groups is lost so, it may be meant, and is told as information.
 
     Failing cell::
 
@@ -272,11 +273,10 @@ class ClearedUnused(Rule):
         if clear is None or is_guarded(clear, passed):
             return
         wasted = sum(sizes.values())
-        rest = [size for size in sizes if size < usage.most]
         if usage.most == 1 and wasted >= max(2, usage.stepped):
             yield self._each_time(model, passed, usage, clear, wasted)
-        elif usage.most > 1 and rest:
-            yield self._at_the_end(model, passed, usage, clear, max(rest))
+        elif usage.most > min(sizes):
+            yield self._at_the_end(model, passed, usage, clear, sizes)
 
     def _each_time(
         self, model: Model, passed: Place, usage: Usage, clear: Place, wasted: int
@@ -302,12 +302,14 @@ class ClearedUnused(Rule):
         )
 
     def _at_the_end(
-        self, model: Model, passed: Place, usage: Usage, clear: Place, rest: int
+        self, model: Model, passed: Place, usage: Usage, clear: Place, sizes: dict[int, int]
     ) -> Finding:
+        rest = max(size for size in sizes if size < usage.most)
         name, _ = named(model, usage.tids)
         step = model.place(usage.by.site) if usage.by is not None else None
         optimizer = optimizer_of(step)
         passes = f"{rest} backward passes" if rest > 1 else "one backward pass"
+        leftover = _drops_last(clear, passed, usage, sizes)
         text = f"{optimizer}.step()" if optimizer else "step()"
         return self.finding(
             f"This line erased a gradient of `{name or 'the leaves'}` that waited for a step: of "
@@ -316,4 +318,15 @@ class ClearedUnused(Rule):
             variable=name,
             cause=clear,
             symptom=None if step is None else step.line,
+            severity="info" if leftover else None,
         )
+
+
+def _drops_last(clear: Place, passed: Place, usage: Usage, sizes: dict[int, int]) -> bool:
+    """Tell whether only what was left over of full groups is cleared, outside their loop.
+
+    Some do so on purpose, as a loader does with ``drop_last``.
+    """
+    if clear.function == passed.function and _indent(clear.text) >= _indent(passed.text):
+        return False
+    return max(sizes) < usage.most and sum(sizes.values()) <= usage.stepped

@@ -13,6 +13,7 @@ from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.custom_calls import refused_inside, refused_root
 from leafmagic.findings.ends import (
     COPIES,
+    NO_GRAPH,
     Cut,
     Earlier,
     Missed,
@@ -25,15 +26,13 @@ from leafmagic.findings.ends import (
     unused_inputs,
     word_for,
 )
-from leafmagic.findings.flows import words_in
+from leafmagic.findings.flows import entered_by_hand, words_in
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import SINKS, newest_passes, parents, reaching, values_behind
 from leafmagic.findings.rebound import is_update, updated_item
 from leafmagic.looks import Raised, Rebound, Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
-
-_NO_GRAPH = "does not require grad and does not have a grad_fn"
 
 
 @register
@@ -172,13 +171,15 @@ class NothingToDifferentiate(Rule):
             reaching(model).note(event, model)
             return
         place = model.place(event.site)
-        if place is None or _NO_GRAPH not in event.text or not event.inputs:
+        if place is None or NO_GRAPH not in event.text or not event.inputs:
             return
         if refused_inside(event, model):
             return  # Told by the rule on ``backward`` of custom functions.
         found = first_cut(model, refused_root(event))
         if found is not None:
             path = [step.tid for step in found[1]]
+            if entered_by_hand(found[0].switch(model)):
+                return  # The rule on modes entered by hand tells of it.
             if not any(tid in self._updated or updated_item(model, tid) for tid in path):
                 yield self._cut(place, *found, model)
             return

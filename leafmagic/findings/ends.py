@@ -32,6 +32,9 @@ How = Literal["copy", "detach", "data", "no_grad", "number", "integer", "other"]
 COPIES = frozenset({"tensor", "as_tensor", "asarray", "new_tensor"})
 """Functions that copy the values of the tensors they are given, and nothing else."""
 
+NO_GRAPH = "does not require grad and does not have a grad_fn"
+"""What torch says of a root that it cannot go back from."""
+
 _UNUSED = "appears to not have been used in the graph"
 _INDEX = re.compile(r"at index (\d+)")
 _MOST = 5_000

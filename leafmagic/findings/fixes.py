@@ -13,6 +13,9 @@ from leafmagic.cell import Place
 from leafmagic.edits import Edit
 from leafmagic.findings import flagging, texts
 
+_NOT_OF_VALUES = ("zero_", "fill_", "copy_", "detach_", "requires_grad_", "set_", "resize_")
+"""In-place calls without a method of the same name that gives a new tensor."""
+
 
 def _parse(source: str) -> ast.expr | None:
     try:
@@ -174,10 +177,48 @@ def out_of_place(place: Place, variable: str) -> str:
         and call.func.attr not in ("zero_", "fill_", "copy_")
         and ast.unparse(call.func.value) == variable
     ):
+        text = texts.text_at(place)
+        node = text.node(place)
+        whole = None if node is None else chain_of(text, node)
+        if whole is not None and whole is not node:
+            alone = isinstance(next(text.source.parents(whole), None), ast.Expr)
+            return _chain_out_of_place(text.words(whole), variable) if alone else ""
         name = call.func.attr
         start = len(variable) + 1 + len(name)
         return f"{variable} = {variable}.{name[:-1]}{source[start:]}"
     return ""
+
+
+def chain_of(text: texts.Text, node: ast.AST) -> ast.AST:
+    """Return the whole of ``x.mul_(2).add_(1)``, of which a call is the first link."""
+    above = list(text.source.parents(node))
+    for link, call in zip(above[::2], above[1::2], strict=False):
+        if not isinstance(link, ast.Attribute) or not isinstance(call, ast.Call):
+            break
+        if link.value is not node or call.func is not link:
+            break
+        node = call
+    return node
+
+
+def _chain_out_of_place(source: str, variable: str) -> str:
+    """Rewrite a chain of in-place calls; empty where another call is among them."""
+    done, node = "", _parse(source)
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        name = node.func.attr
+        if not name.endswith("_") or name.endswith("__") or name in _NOT_OF_VALUES:
+            return ""
+        given = ", ".join(
+            ast.get_source_segment(source.strip(), part) or ast.unparse(part)
+            for part in [*node.args, *node.keywords]
+        )
+        done = f".{name[:-1]}({given}){done}"
+        node = node.func.value
+        if isinstance(node, ast.Call) and re.search(
+            rf"(?<![\w.]){re.escape(variable)}(?!\w)", given
+        ):
+            return ""  # It reads what the calls before it have written.
+    return f"{variable} = {variable}{done}"
 
 
 # Edits.

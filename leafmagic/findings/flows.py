@@ -180,9 +180,18 @@ def switched_off(sources: Iterable[Source], place: Place) -> Switch | None:
     return None
 
 
+def entered_by_hand(switch: Switch | None) -> bool:
+    """Tell whether grad mode was switched off by ``torch.no_grad().__enter__()``."""
+    return switch is not None and switch.how == "call" and switch.words.endswith("__enter__()")
+
+
 def _is_off(source: Source, node: ast.AST, *, call: bool = False) -> bool:
     """Tell whether an expression stands for grad mode off."""
     func = node.func if isinstance(node, ast.Call) else node
+    if isinstance(func, ast.Attribute) and func.attr == "__enter__":
+        # Nothing holds the guard: that of inference_mode is gone at the end of the line.
+        made = func.value
+        return call and isinstance(made, ast.Call) and source.last(made.func) == "no_grad"
     last = source.last(func)
     if last == "set_grad_enabled" and isinstance(node, ast.Call) and node.args:
         given = node.args[0]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from leafmagic.cell import Place
 from leafmagic.findings.ends import Cut
 from leafmagic.findings.fixes import keyword
-from leafmagic.findings.flows import Switch, switched_off
+from leafmagic.findings.flows import Switch, names_in, switched_off
 from leafmagic.findings.reaching import texts_at
+from leafmagic.findings.source import source_at
+from leafmagic.findings.texts import text_at
 from leafmagic.model import Model
 from leafmagic.records import Pass, TensorRecord, best_name
 
@@ -19,6 +22,17 @@ _SOFT = {
     "trunc": "straight through",
     "sign": "straight through",
 }
+_COPYING = (
+    "tensor",
+    "as_tensor",
+    "asarray",
+    "new_tensor",
+    "from_numpy",
+    "array",
+    "Tensor",
+    "float",
+)
+"""What makes a constant of a number, or of an array."""
 _COMPARED = ("gt", "lt", "ge", "le", "eq", "ne", "greater", "less")
 
 
@@ -94,10 +108,51 @@ def mended(cut: Cut, word: str, switch: Switch | None, symptom: Place | None = N
     if cut.how == "copy":
         return joined(cut, word)
     if cut.how == "number":
-        return _replaced(place, _tensor_of(place) or place.source) + "  # a tensor all the way"
+        return _as_it_is(place)
     if cut.how == "integer":
         return _softened(cut, place)
     return f"compute `{word}` with ops that have a gradient, in place of line {place.line}"
+
+
+def _as_it_is(place: Place) -> str:
+    """Mend a line that takes a number: code if no copy is made of it there, else words."""
+    tensor = _tensor_of(place)
+    text = text_at(place)
+    node, statement = text.node(place), text.statement(place)
+    source = _parsed(place.source)
+    if not tensor or statement is None or source is None:
+        return f"compute with `{tensor or place.source}` as a tensor all the way"
+    value = getattr(statement, "value", None)
+    around = [] if node is None else text.source.parents(node)
+    copying = [above for above in around if _is_copying(above)]
+    whole = isinstance(statement, ast.Assign) and len(statement.targets) == 1 and value is not None
+    target = ast.unparse(statement.targets[0]) if isinstance(statement, ast.Assign) else ""
+    for call in copying:
+        if len(call.args) != 1:
+            continue
+        if call is value and whole and ast.dump(call.args[0]) == ast.dump(source):
+            if target == tensor:
+                return f"delete this line: `{tensor}` is a tensor already, with its graph"
+            return f"{target} = {tensor}  # the tensor itself, without a copy"
+    if copying:
+        return (
+            f"keep `{tensor}` a tensor: no number of it, and no `{ast.unparse(copying[0].func)}`; "
+            "torch.stack or reshape give it another shape"
+        )
+    line = _replaced(place, tensor)
+    for other in source_at(place).nodes:
+        if target and _is_copying(other) and target in names_in(other.args):
+            made = ast.unparse(other.func)
+            return f"keep the tensor, `{line}`, and use it as it is: `{made}` copies numbers"
+    return f"{line}  # a tensor all the way"
+
+
+def _is_copying(node: ast.AST) -> TypeGuard[ast.Call]:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute | ast.Name)
+        and (node.func.id if isinstance(node.func, ast.Name) else node.func.attr) in _COPYING
+    )
 
 
 def _is_sample(cut: Cut) -> bool:

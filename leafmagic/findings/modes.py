@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from leafmagic.cell import Place, is_module_word
 from leafmagic.findings import fixes, restructure, rewrites
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.custom_calls import refused_inside, refused_root
+from leafmagic.findings.ends import NO_GRAPH, first_cut
+from leafmagic.findings.flows import entered_by_hand
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.source import Function, Source, mentions, source_at, source_read
 from leafmagic.looks import Raised, SourceRead
@@ -117,10 +120,17 @@ class ModeEnteredByHand(Rule):
 
     kind = "grad_mode"
     code = "LM702"
-    events = (SourceRead,)
+    events = (SourceRead, Raised)
 
-    def check(self, event: SourceRead, _: Model) -> Iterator[Finding]:
-        """Look for ``__enter__`` called on a call."""
+    def __init__(self) -> None:
+        self._known: set[Place] = set()
+        """Where a mode was told of: what is read is known before a pass raises, or after."""
+
+    def check(self, event: SourceRead | Raised, model: Model) -> Iterator[Finding]:
+        """Look for ``__enter__`` called on a call; then for a pass that it left no graph."""
+        if isinstance(event, Raised):
+            yield from self._refused(event, model)
+            return
         if "__enter__" not in event.text:
             return
         source = source_read(event)
@@ -131,7 +141,11 @@ class ModeEnteredByHand(Rule):
                 and node.func.attr == "__enter__"
             ):
                 mode = source.called(node.func.value)
-                if mode in ("inference_mode", "no_grad", "enable_grad"):
+                place = source.place(node)
+                if mode in ("inference_mode", "no_grad", "enable_grad") and (
+                    place not in self._known
+                ):
+                    self._known.add(place)
                     yield self._told(source, node, source.words(node.func.value), mode)
 
     def _told(self, source: Source, call: ast.Call, words: str, mode: str) -> Finding:
@@ -156,6 +170,35 @@ class ModeEnteredByHand(Rule):
             cause=source.place(call),
             symptom=source.following(call),
             severity="info",
+        )
+
+    def _refused(self, event: Raised, model: Model) -> Iterator[Finding]:
+        """Tell of the mode that left a root of backward without a graph."""
+        place = model.place(event.site)
+        if place is None or NO_GRAPH not in event.text or not event.inputs:
+            return
+        if refused_inside(event, model):
+            return
+        found = first_cut(model, refused_root(event))
+        switch = None if found is None else found[0].switch(model)
+        if found is None or switch is None or not entered_by_hand(switch):
+            return
+        words = switch.words.removesuffix(".__enter__()")
+        count = 0 if switch.place in self._known else 1
+        self._known.add(switch.place)
+        cut = found[0].place
+        line = place.line if cut is None else cut.line
+        yield self.finding(
+            f"grad mode is off from here on, and nothing is left to leave `{words}` with: "
+            f"what line {line} computes has no graph to go back through.",
+            fix="torch.set_grad_enabled(True)  # in place of this line; or "
+            f"`with {words}:` around what needs no gradient",
+            edits=fixes.replace_statement(switch.place, "torch.set_grad_enabled(True)"),
+            variable=words,
+            cause=switch.place,
+            symptom=place.line,
+            severity="error",
+            count=count,
         )
 
 

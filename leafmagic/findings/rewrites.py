@@ -228,7 +228,9 @@ def new_tensor(place: Place, variable: str) -> Edits:
     text = text_at(place)
     statement, node = text.statement(place), text.node(place)
     if isinstance(statement, ast.AugAssign) or (
-        isinstance(statement, ast.Expr) and statement.value is node
+        isinstance(statement, ast.Expr)
+        and node is not None
+        and statement.value is fixes.chain_of(text, node)
     ):
         return fixes.replace_statement(place, new)
     if isinstance(statement, ast.Assign) and statement.value is node:

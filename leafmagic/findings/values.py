@@ -35,6 +35,7 @@ _WHY = {
 """By the start of a node's name and what it saved."""
 
 _TINY = "1e-12"
+_ROUNDING = frozenset({"round", "floor", "ceil", "trunc", "sign"})
 
 
 @register
@@ -44,7 +45,7 @@ class DegenerateGrad(Rule):
     Backward multiplies derivatives. Where one of them is infinite, a gradient of 0 that
     meets it becomes nan, and nan goes on to every leaf behind: masking the result does
     not help, the argument must be made safe before the function is called. Where a
-    clamp saturates, the derivative is 0, and the value never moves back.
+    clamp saturates, the derivative is 0, and backward gives the value no gradient.
 
     Failing cell::
 
@@ -122,6 +123,8 @@ class DegenerateGrad(Rule):
         if node is None or place is None:
             return
         made = model.tensor(node.outputs[0]) if node.outputs else None
+        if event.how != "step" and made is not None and _is_quantised(model, made):
+            return
         names = _names(leaves)
         result = best_name(made) if made is not None else ""
         result = result or (place.targets[0] if len(place.targets) == 1 else "")
@@ -140,7 +143,7 @@ class DegenerateGrad(Rule):
             rest = f" of {_listed(names)}" if names else ""
             message = (
                 f"{which} elements{whose} lie outside the bounds of the clamp at line "
-                f"{place.line}: the gradient{rest} is exactly 0 there, and they never move back."
+                f"{place.line}: backward gives these elements{rest} no gradient."
             )
             fix = "clamp only what is shown, after backward; for a bounded value use "
             fix += "torch.sigmoid, or clamp the leaf itself after each step under torch.no_grad()"
@@ -152,6 +155,25 @@ class DegenerateGrad(Rule):
             symptom=model.line(event.site),
             record=made or leaves[0],
         )
+
+
+def _is_quantised(model: Model, clamped: TensorRecord) -> bool:
+    """Tell whether what was clamped is rounded, and the gradient passed straight through.
+
+    ``q + (q.round() - q).detach()``: the clamp is the range of a quantiser, and that what is
+    beyond it gets no gradient is the usual choice.
+    """
+    for record in model.tensors.values():
+        if record.nid < 0 or clamped.tid not in record.inputs:
+            continue
+        for tid in record.inputs:
+            other = model.tensor(tid)
+            if other is None or other.nid >= 0 or other.made.what not in ("detach", "detach_"):
+                continue
+            behind = list(model.ancestors(tid))
+            if clamped in behind and any(one.made.what in _ROUNDING for one in behind):
+                return True
+    return False
 
 
 def _place_of(model: Model, node: NodeRecord | None) -> Place | None:

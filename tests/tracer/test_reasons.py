@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 from tracing_kit import run_traced
 
 import leafmagic
+import leafmagic.reasons
+import leafmagic.recording
 
 ANSWERS: dict[str, tuple[str, str, str, str]] = {
     # cell, expression, what is said, what torch confirms
@@ -189,7 +192,9 @@ def test_a_trace_from_a_file_is_no_help_and_no_harm(tmp_path: Any) -> None:
     ran = run_traced("x = torch.ones(2, requires_grad=True)\nh = x * 2")
     ran.trace.save(str(tmp_path / "kept.json"))
     kept = leafmagic.load(str(tmp_path / "kept.json"))
-    assert "no backward has reached it yet" in leafmagic.why(ran.ns["x"], kept, "x")
+    assert "nothing was traced that tells whether a backward has reached it" in leafmagic.why(
+        ran.ns["x"], kept, "x"
+    )
     assert "`h` is not a leaf" in leafmagic.why(ran.ns["h"], kept, "h")
 
 
@@ -212,3 +217,50 @@ def test_a_cell_is_asked_in_a_shell(shell: Any, run_cell: Any, capsys: Any) -> N
     assert "under the `torch.no_grad()` of line 2" in told
     run_cell("%autograd why net[1].weight")
     assert "is not None" in capsys.readouterr().out
+
+
+BACKWARD = "w = torch.ones(2, requires_grad=True)\nh = w * 2\nh.sum().backward()\n"
+
+
+def test_without_a_trace_it_looks_into_the_newest() -> None:
+    ran = run_traced(BACKWARD + "w.grad = None")
+    assert leafmagic.last() is ran.trace
+    assert leafmagic.why(ran.ns["w"]) == leafmagic.why(ran.ns["w"], ran.trace)
+    assert "set to None at line 4, after the last backward" in leafmagic.why(ran.ns["w"])
+    assert "(line 2: w * 2)" in leafmagic.why(ran.ns["h"])
+
+
+def test_code_that_is_traced_itself_asks_about_the_trace_before() -> None:
+    first = run_traced(BACKWARD + "w.grad = None")
+    asks = "import leafmagic\nsaid = leafmagic.why(w), leafmagic.why(h)"
+    ran = run_traced(asks, first.ns)
+    assert ran.error is None
+    assert "set to None at line 4, after the last backward" in ran.ns["said"][0]
+    assert "(line 2: w * 2)" in ran.ns["said"][1]
+    assert [ran.trace] == leafmagic.recording.NEWEST
+
+
+def test_a_trace_that_runs_tells_of_its_own_passes() -> None:
+    first = run_traced(BACKWARD + "w.grad = None")
+    own = "import leafmagic\n(w * 3).sum().backward()\nw.grad = None\nsaid = leafmagic.why(w)"
+    ran = run_traced(own, first.ns)
+    assert "set to None at line 3" in ran.ns["said"]
+
+
+def test_the_session_knows_what_the_newest_trace_did_not_see() -> None:
+    first = run_traced(BACKWARD + "del h")
+    second = run_traced("k = torch.ones(2)", first.ns)
+    first.ns["w"].grad = None
+    said = leafmagic.why(second.ns["w"])
+    assert said.startswith("A backward (line 3 of Cell In[")
+    assert "its .grad was cleared since" in said
+    first = run_traced(BACKWARD)
+    run_traced("k = torch.ones(2)", first.ns)
+    assert "(line 2 of Cell In[" in leafmagic.why(first.ns["h"])
+
+
+def test_with_no_trace_at_all_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leafmagic.reasons, "NEWEST", [])
+    said = leafmagic.why(torch.ones(2, requires_grad=True))
+    assert "no backward has reached" not in said
+    assert "nothing was traced" in said

@@ -162,10 +162,10 @@ def test_every_state_keeps_its_name() -> None:
 
 
 def test_depth_and_time_are_no_problem() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     level = level_graph(chain(50_000).graph(), "names")
     assert len(level.boxes) == 5_001
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 60
 
 
 def test_unknown_level() -> None:
