@@ -16,7 +16,7 @@ for _ in range(2):
     sum((p ** 2).sum() for p in ps).backward()
     ps = [p - 0.1 * p.grad for p in ps]
 """,
-        "for p in ps: p -= 0.1 * p.grad  # under torch.no_grad(), in place of the comprehension",
+        "for p in ps: p -= 0.1 * p.grad; p.grad = None  # under torch.no_grad(), in place of the comprehension",
     ),
     "an update in a helper": (
         """
@@ -28,7 +28,7 @@ for _ in range(2):
     (theta - 1).pow(2).sum().backward()
     theta = descend(theta, 0.1)
 """,
-        "with torch.no_grad(): value -= rate * value.grad",
+        "with torch.no_grad(): value -= rate * value.grad; value.grad = None",
     ),
     "a write in a lambda": (
         """
