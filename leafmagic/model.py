@@ -185,7 +185,7 @@ class Model:
         if record is not None and not (record.path and record.registered):
             record.path, record.registered = event.path, event.registered
 
-    def _access(self, event: Accessed) -> None:
+    def _access(self, event: Accessed) -> None:  # noqa: C901 - one case for each access
         self.slots.introduce(event)
         record = self.tensors.get(event.tid)
         if record is None:
@@ -210,6 +210,8 @@ class Model:
             if record.is_leaf:
                 record.requires_grad = bool(event.value)
             remember(record.flagged, moment)
+            if event.what == "requires_grad_":
+                self.slots.book.returned(event, self.place(event.site))
         self.gradients.accessed(event)
 
     def _backward(self, event: BackwardCalled) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from leafmagic.cell import Place, is_module_word
-from leafmagic.events import OpCalled
+from leafmagic.events import Accessed, OpCalled
 from leafmagic.looks import Rebound
 from leafmagic.records import LONGEST_HISTORY, Name, OpSlot, TensorRecord
 
@@ -113,6 +113,14 @@ class NameBook:
         elif event.direct and scope:
             for name, tid in zip(place.targets, event.outputs, strict=False):
                 self.bind(scope, name, tid, place.line, place.label, event.ordinal)
+
+    def returned(self, event: Accessed, place: Place | None) -> None:
+        """Name a tensor whose method returned it, by what the source binds that to."""
+        if place is None or place.unpacked or len(place.targets) != 1:
+            return
+        if place.scope or _is_path(place.targets[0]):
+            target, line = place.targets[0], place.line
+            self.bind(place.scope, target, event.tid, line, place.label, event.ordinal)
 
     def output(self, site: int, direct: bool, tid: int, slot: OpSlot, ordinal: int) -> None:
         """Bind the name that the source gives an op's output.

@@ -178,7 +178,30 @@ class HiddenLeaf(Rule):
                 found = True
                 yield self._told(model, record, meant, name, place)
         if not found:
-            yield from self._in_a_list(place, model)
+            listed = list(self._in_a_list(place, model))
+            yield from listed or self._computed(place, model)
+
+    def _computed(self, place: Place, model: Model) -> Iterator[Finding]:
+        """Tell of computed tensors that an optimizer was given, by name or in a list."""
+        for (scope, name), tid in model.names.items():
+            record = model.tensor(tid)
+            if record is None or record.is_leaf or scope not in ("", place.function):
+                continue
+            holder = record.path.partition("[")[0]
+            words = [word for word in (name, holder) if word]
+            if not any(_mentions(given, word) for given in place.operands for word in words):
+                continue
+            made = made_at(model, record)
+            what = f"`{record.made.what}`" if record.made.what else "an op"
+            yield self.finding(
+                f"`{name}` is the result of {what}, not a leaf; an optimizer takes leaves only.",
+                fix=f"{name} = {name}.detach().requires_grad_()  # before line {place.line}",
+                variable=name,
+                cause=made or place,
+                symptom=place.line,
+                record=record,
+                severity="error",
+            )
 
     def _in_a_list(self, place: Place, model: Model) -> Iterator[Finding]:
         """Look for what a comprehension made, in a list that an optimizer was given."""
