@@ -91,7 +91,8 @@ class Finding:
         """Return it as at most three lines, for a note under a traceback."""
         where = "" if self.line is None else f" ({self.cell or 'line'}, line {self.line})"
         source = f"\n    line {self.line}: {self.source}" if self.source else ""
-        fix = f"\n    fix: {self.fix}" if self.fix else ""
+        paste = self.fix.replace("\n", "\n         ")
+        fix = f"\n    fix: {paste}" if paste else ""
         return f"leafmagic {self.code}{where}: {self.message}{source}{fix}"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import textwrap
 
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
@@ -141,8 +142,9 @@ def under_no_grad(place: Place) -> str:
     if place.function.endswith("<lambda>"):
         # The mode counts where it is called, not where it is made.
         return "make the lambda a function with @torch.no_grad() above it"
-    if place.function.endswith("<lambda>"):
-        return "call this lambda under torch.no_grad()"
+    shared = _with_its_line(place, "with torch.no_grad():")
+    if shared:
+        return shared
     guarded = f"with torch.no_grad(): {statement}"
     try:
         ast.parse(guarded)
@@ -151,6 +153,27 @@ def under_no_grad(place: Place) -> str:
         source = words(place)
         return f"with torch.no_grad(): {source}" if source else "put it under torch.no_grad()"
     return guarded
+
+
+def _with_its_line(place: Place, head: str) -> str:
+    """Wrap a statement that shares its line; return all that the line becomes.
+
+    Empty for one that has its line for itself.
+    """
+    text = texts.text_at(place)
+    found = text.statement(place)
+    if found is None:
+        return ""
+    row = text.row(found)
+    if len(row.statements) == 1 and not row.below:
+        return ""
+    edits = wrap_statement(place, head)
+    if len(edits) != 1:
+        return ""
+    (edit,) = edits
+    lines = text.lines[edit.line - 1 : edit.end_line]
+    new = lines[0][: edit.column] + edit.replacement + lines[-1][edit.end_column :]
+    return textwrap.dedent(new).strip("\n")
 
 
 def out_of_place(place: Place, variable: str) -> str:

@@ -57,3 +57,32 @@ def test_what_an_optimizer_refuses_is_named(cell: str) -> None:
     again = run_traced("\n".join(lines))
     assert again.error is None
     assert again.ns[variable].is_leaf
+
+
+SHARED = {
+    "with others on its line": (
+        "w = torch.ones(3, requires_grad=True); w += 1; z = w * 2",
+        "w = torch.ones(3, requires_grad=True)\nwith torch.no_grad():\n    w += 1\nz = w * 2",
+    ),
+    "behind the head of a function": (
+        "def upd(p): p -= 1\nw = torch.ones(3, requires_grad=True)\nupd(w)",
+        "def upd(p):\n    with torch.no_grad():\n        p -= 1",
+    ),
+    "behind a loop's": (
+        "w = torch.ones(3, requires_grad=True)\nfor p in [w]: p.mul_(2)",
+        "for p in [w]:\n    with torch.no_grad():\n        p.mul_(2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("cell", SHARED)
+def test_the_fix_of_a_write_is_all_that_its_line_becomes(cell: str) -> None:
+    text, fix = SHARED[cell]
+    (found,) = run_traced(text).trace.findings
+    assert found.fix == fix
+    lines = text.split("\n")
+    assert found.line is not None
+    lines[found.line - 1 : found.line] = fix.split("\n")
+    mended = run_traced("\n".join(lines))
+    assert mended.error is None
+    assert mended.trace.findings == ()
