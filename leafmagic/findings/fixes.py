@@ -173,7 +173,13 @@ def _with_its_line(place: Place, head: str) -> str:
     (edit,) = edits
     lines = text.lines[edit.line - 1 : edit.end_line]
     new = lines[0][: edit.column] + edit.replacement + lines[-1][edit.end_column :]
-    return textwrap.dedent(new).strip("\n")
+    new = textwrap.dedent(new).strip("\n")
+    try:
+        ast.parse(new)
+    except SyntaxError:
+        # The head of a block that goes on below.
+        return ""
+    return new
 
 
 def out_of_place(place: Place, variable: str) -> str:
