@@ -14,8 +14,8 @@ from torch import Tensor
 
 from leafmagic.autograd import grad_fn_of
 from leafmagic.cell import CellSource, is_user_file
-from leafmagic.ends import Kept
 from leafmagic.ledger import tid_of
+from leafmagic.looks import Kept
 from leafmagic.owners import is_users_name
 from leafmagic.peeks import inside, is_a, spelt
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from leafmagic.breaks import Foreseen, GradientBroke, MemoryChanged
-from leafmagic.ends import Kept
 from leafmagic.events import (
     Accessed,
     BackwardCalled,
@@ -291,6 +290,31 @@ class Finished(NamedTuple):
     """The traced code came to its end."""
 
     ordinal: int
+
+
+class Kept(NamedTuple):
+    """Something holds computed tensors, and their graphs with them, when a trace ends.
+
+    Attributes
+    ----------
+    how : str
+        ``container``, ``output`` (``Out``) or ``traceback`` (the frame of a function).
+    name : str
+        The container's path, the expression that is shown, or the function.
+    tids : tuple of int
+        The newest of the tensors, in order.
+    size : int
+        How many there are; of a traceback, the bytes.
+    line : int or None
+        Of the expression that is shown.
+    """
+
+    ordinal: int
+    how: str
+    name: str
+    tids: tuple[int, ...]
+    size: int
+    line: int | None
 
 
 Event = (

@@ -257,12 +257,7 @@ class Recorder(TorchFunctionMode):
 
     def _arrive(self, frame: FrameType | None) -> tuple[int, bool]:
         """Find the user's line; report the names that were bound before it."""
-        found = frame
-        libraries = self.sites.libraries
-        while found is not None and id(found.f_code) in libraries:
-            found = found.f_back
-        site, direct, found = self.sites.find(found)
-        direct = direct and not (frame is not None and id(frame.f_code) in libraries)
+        site, direct, found = self.sites.find(frame)
         statement = self._statements[site]
         if statement >= 0 and found is not None:
             self._statement = statement

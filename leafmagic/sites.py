@@ -84,9 +84,13 @@ class Sites:
             if found is not None:
                 return found, True, frame
         direct = True
-        codes = self.codes
+        codes, libraries = self.codes, self.libraries
         while frame is not None:
             code = frame.f_code
+            if id(code) in libraries:  # most of the way, where modules call one another
+                direct = False
+                frame = frame.f_back
+                continue
             known = codes.get(id(code))
             if known is None:
                 known = self._judge(code)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from leafmagic.ends import Kept
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.pieces import place_of
 from leafmagic.findings.source import source_read
-from leafmagic.looks import Finished, SourceRead
+from leafmagic.looks import Finished, Kept, SourceRead
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import Pass, TensorRecord, best_name

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from leafmagic.cell import Place
-from leafmagic.ends import Kept
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.reaching import values_behind
 from leafmagic.findings.source import Source, source_at, source_read
-from leafmagic.looks import Finished, SourceRead
+from leafmagic.looks import Finished, Kept, SourceRead
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import NodeRecord, Pass, TensorRecord, best_name
