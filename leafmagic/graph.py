@@ -29,6 +29,7 @@ State = Literal[
     "dead name",
     "op",
 ]
+GradState = Literal["", "fresh", "used", "cleared"]
 EdgeKind = Literal["next", "output", "base", "data", "cut"]
 
 STATES: dict[str, str] = {
@@ -61,6 +62,41 @@ class Binding:
     name: str
     line: int | None
     current: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GradStats:
+    """What was measured of one gradient, in one backward pass.
+
+    Attributes
+    ----------
+    step : int
+        Which pass of its line it was, from 1.
+    norm, max, mean : float
+        L2 norm, greatest absolute value and mean of the elements.
+    zeros : float
+        Share of elements that are exactly zero, 0 to 1.
+    bad : int
+        Number of elements that are nan or infinite.
+    size : int
+        Number of elements.
+    update : float or None
+        For a leaf that was changed after the pass: norm of the change over norm of its
+        values.
+    histogram : tuple of int
+        Counts of elements by their power of ten, from 1e-8 and below to 1e3 and above;
+        empty where it was not asked for.
+    """
+
+    step: int
+    norm: float
+    max: float
+    mean: float
+    zeros: float
+    bad: int = 0
+    size: int = 0
+    update: float | None = None
+    histogram: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +147,28 @@ class Node:
         Lines of in-place writes to this tensor, oldest first.
     count : int
         How often this place of the code ran while the trace was open.
+    stats : GradStats or None
+        Newest measurement: for a leaf of its ``.grad`` after the pass, for an op of the
+        gradient that arrived there.
+    trend : tuple of float
+        Its norms in the newest passes that were measured, oldest first.
+    passes : int
+        For a leaf: of how many backward passes its ``.grad`` is the sum.
+    grad_state : {"", "fresh", "used", "cleared"}
+        What happened last to the ``.grad`` of a leaf: a pass added to it, a step of an
+        optimizer used it, it was cleared.
+    stepped_line, cleared_line : int or None
+        Where it was last used and cleared.
+    ran, ran_of : int
+        In how many steps of its loop the place ran; both 0 outside a loop.
+    in_newest : bool
+        False if the newest step did not come past here.
+    shapes : tuple of tuple of int
+        The shapes that were seen, where they differ from step to step; a few at most.
+    breaks : {"", "nan", "inf"}
+        What a gradient that was sound became in this op.
+    failed : bool
+        Whether the error that ended the cell came from here.
     """
 
     id: str
@@ -141,6 +199,18 @@ class Node:
     base: str | None = None
     writes: tuple[int, ...] = ()
     count: int = 1
+    stats: GradStats | None = None
+    trend: tuple[float, ...] = ()
+    passes: int = 0
+    grad_state: GradState = ""
+    stepped_line: int | None = None
+    cleared_line: int | None = None
+    ran: int = 0
+    ran_of: int = 0
+    in_newest: bool = True
+    shapes: tuple[tuple[int, ...], ...] = ()
+    breaks: str = ""
+    failed: bool = False
 
     @property
     def has_hooks(self) -> bool:
@@ -150,12 +220,14 @@ class Node:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready values, ``has_hooks`` included.
 
-        JSON has no word for an infinite or undefined `grad_norm`: it is then a string,
+        JSON has no word for an infinite or undefined number: it is then a string,
         ``"inf"`` or ``"nan"``.
         """
         values = self._attributes()
-        if self.grad_norm is not None and not math.isfinite(self.grad_norm):
-            values["grad_norm"] = str(self.grad_norm)
+        values["grad_norm"] = _in_json(self.grad_norm)
+        values["trend"] = [_in_json(norm) for norm in self.trend]
+        if self.stats is not None:
+            values["stats"] = {key: _in_json(value) for key, value in values["stats"].items()}
         return values
 
     def _attributes(self) -> dict[str, Any]:
@@ -172,9 +244,24 @@ class Node:
             kept["shape"] = tuple(kept["shape"])
         if kept.get("grad_norm") is not None:
             kept["grad_norm"] = float(kept["grad_norm"])
+        kept["trend"] = tuple(map(float, kept.get("trend", ())))
+        kept["shapes"] = tuple(map(tuple, kept.get("shapes", ())))
+        if kept.get("stats") is not None:
+            kept["stats"] = _stats(kept["stats"])
         kept["writes"] = tuple(kept.get("writes", ()))
         kept["names"] = tuple(Binding(**b) for b in kept.get("names", ()))
         return cls(**kept)
+
+
+def _in_json(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _stats(values: Mapping[str, Any]) -> GradStats:
+    known = {f.name for f in dataclasses.fields(GradStats)}
+    kept = {k: float(v) if isinstance(v, str) else v for k, v in values.items() if k in known}
+    kept["histogram"] = tuple(kept.get("histogram", ()))
+    return GradStats(**kept)
 
 
 @dataclass(frozen=True, slots=True)
