@@ -22,7 +22,7 @@ def trace(**options: Any) -> Tracer:
     ----------
     **options
         Fields of `leafmagic.options.Options`: ``strict``, ``ignore``, ``retain``,
-        ``grads``.
+        ``grads``, ``share``, ``histogram``.
 
     Returns
     -------

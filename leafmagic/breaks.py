@@ -1,4 +1,4 @@
-"""What was seen of a pass: gradients that broke, and memory that is no more what was saved.
+"""What was seen of a pass: gradients, where they broke, and memory that was written over.
 
 Plain immutable records like those of `leafmagic.events`, in the same order of numbers.
 """
@@ -49,6 +49,50 @@ class GradientBroke(NamedTuple):
     cause: str
     number: int
     leaves: tuple[int, ...]
+
+
+class Measured(NamedTuple):
+    """Numbers of one gradient; see `leafmagic.graph.GradStats` for the words."""
+
+    norm: float
+    max: float
+    mean: float
+    zeros: float
+    bad: int
+    size: int
+    histogram: tuple[int, ...] = ()
+
+
+class GradientsMeasured(NamedTuple):
+    """The gradients of one pass were measured.
+
+    Attributes
+    ----------
+    site, began : int
+        Of the pass; 0 where only `moved` is told.
+    value : float or None
+        Of the root, if it is one number.
+    nodes : tuple of (index, nid, name, parent, entry, Measured or None)
+        Of what arrived at each node, nearest to the root first. The node is the `entry`-th
+        that node `parent` leads to; of a root `parent` is -1. A nid is 0 where the node has
+        no number, or an older one.
+    leaves : tuple of (tid, Measured)
+        Of the ``.grad`` of each leaf after the pass, or of what ``autograd.grad`` returned.
+    moved : tuple of (tid, ratio)
+        By how much leaves were changed since the pass that was measured before: the norm
+        of the change over that of the values.
+    births : tuple of (index, how)
+        Nodes where a finite gradient became ``nan`` or ``inf``.
+    """
+
+    ordinal: int
+    site: int
+    began: int
+    value: float | None
+    nodes: tuple[tuple[int, int, str, int, int, Measured | None], ...]
+    leaves: tuple[tuple[int, Measured], ...]
+    moved: tuple[tuple[int, float], ...]
+    births: tuple[tuple[int, str], ...]
 
 
 class MemoryChanged(NamedTuple):

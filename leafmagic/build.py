@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
-from leafmagic.graph import AutogradGraph, Binding, Edge, Node, State
+from leafmagic.graph import AutogradGraph, Binding, Edge, GradState, Node, State
 from leafmagic.model import Model
 from leafmagic.records import NodeRecord, TensorRecord, any_current, best_name
 
@@ -223,8 +223,34 @@ def _tensor_node(model: Model, record: TensorRecord) -> Node:
         base=None if base is None else base.id,
         writes=tuple(line for line in writes if line is not None),
         count=record.count,
+        **_gradient(model, record),
         **where,
     )
+
+
+def _gradient(model: Model, record: TensorRecord) -> dict[str, Any]:
+    """Return what is known of the gradient of a tensor over the steps of a loop."""
+    trends = model.trends
+    if not record.is_leaf:
+        node = model.nodes.get(record.nid)
+        trend = None if node is None or record.seen.output_nr else trends.nodes.get(node.index)
+        return {} if trend is None else {"stats": trend.stats, "trend": tuple(trend.norms)}
+    facts: dict[str, Any] = {}
+    trend = trends.leaves.get(record.index)
+    if trend is not None:
+        facts = {"stats": trend.stats, "trend": tuple(trend.norms)}
+    account = model.gradients.of(record.tid)
+    if account is None or not (account.last or account.cleared):
+        return facts
+    state: GradState = "fresh"
+    if account.last is None:
+        state = "cleared"
+    elif account.stepped is not None and account.stepped.ordinal > account.last.ordinal:
+        state = "used"
+    facts.update(passes=account.passes, grad_state=state)
+    for what, moment in (("stepped_line", account.stepped), ("cleared_line", account.cleared)):
+        facts[what] = None if moment is None else model.line(moment.site)
+    return facts
 
 
 def _op_node(model: Model, record: NodeRecord, named: TensorRecord | None) -> Node:
@@ -238,6 +264,7 @@ def _op_node(model: Model, record: NodeRecord, named: TensorRecord | None) -> No
         if made is not None and made.nid == record.nid:
             shape = tuple(int(size) for size in made.seen.shape)
             break
+    trend = model.trends.nodes.get(record.index)
     return Node(
         id=record.id,
         kind="op",
@@ -247,5 +274,8 @@ def _op_node(model: Model, record: NodeRecord, named: TensorRecord | None) -> No
         shape=shape,
         requires_grad=True,
         count=record.count,
+        stats=None if trend is None else trend.stats,
+        trend=() if trend is None else tuple(trend.norms),
+        breaks=model.trends.births.get(record.index, ""),
         **where,
     )

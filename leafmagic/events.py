@@ -131,6 +131,10 @@ class PassRepeated(NamedTuple):
     ----------
     places : tuple of (site, op, direct, turn)
         What made each root.
+    value : float or None
+        Of the root, if it is one number that lies on the CPU.
+    at : float
+        When it was over, by `time.perf_counter`.
     """
 
     ordinal: int
@@ -141,6 +145,8 @@ class PassRepeated(NamedTuple):
     retain_graph: bool
     create_graph: bool
     places: tuple[tuple[int, str, bool, int], ...] = ()
+    value: float | None = None
+    at: float = 0.0
 
 
 class Written(NamedTuple):
@@ -265,9 +271,17 @@ class BackwardCalled(NamedTuple):
 
 
 class BackwardReturned(NamedTuple):
-    """The backward pass that began at `began` came to its end, or raised."""
+    """The backward pass that began at `began` came to its end, or raised.
+
+    Attributes
+    ----------
+    value, at
+        As in `PassRepeated`.
+    """
 
     ordinal: int
     site: int
     began: int
     failed: bool
+    value: float | None = None
+    at: float = 0.0

@@ -259,7 +259,9 @@ def _in_json(value: Any) -> Any:
 
 def _stats(values: Mapping[str, Any]) -> GradStats:
     known = {f.name for f in dataclasses.fields(GradStats)}
-    kept = {k: float(v) if isinstance(v, str) else v for k, v in values.items() if k in known}
+    kept: dict[str, Any] = {
+        k: float(v) if isinstance(v, str) else v for k, v in values.items() if k in known
+    }
     kept["histogram"] = tuple(kept.get("histogram", ()))
     return GradStats(**kept)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from leafmagic.breaks import Foreseen, GradientBroke, MemoryChanged
+from leafmagic.breaks import Foreseen, GradientBroke, GradientsMeasured, MemoryChanged
 from leafmagic.events import (
     Accessed,
     BackwardCalled,
@@ -226,6 +226,7 @@ class Held(NamedTuple):
         Whether it has a gradient.
     optimizers : tuple of int
         Those that it was given to.
+    shape : tuple of int
     """
 
     path: str
@@ -237,6 +238,7 @@ class Held(NamedTuple):
     is_leaf: bool
     filled: bool
     optimizers: tuple[int, ...]
+    shape: tuple[int, ...] = ()
 
 
 class ModuleSeen(NamedTuple):
@@ -338,6 +340,7 @@ Event = (
     | ModuleHooked
     | GradientSeen
     | GradientBroke
+    | GradientsMeasured
     | MemoryChanged
     | Foreseen
     | Kept

@@ -12,15 +12,15 @@ from IPython.core.completer import SimpleCompletion, context_matcher
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
-from traitlets import Bool, Enum, List, TraitError, Unicode, validate
+from traitlets import Bool, Enum, Float, List, TraitError, Unicode, validate
 
 from leafmagic.cellrun import CellRunner
 from leafmagic.options import GRADS, MODES, Grads, Mode, Options
 from leafmagic.subcommands import WORDS, Subcommands, known_kinds, unknown_kind
 
-_FLAGS = ("--strict", "--no-strict")
+_FLAGS = ("--strict", "--no-strict", "--histogram", "--no-histogram")
 _VALUES = {"--mode": MODES, "--grads": GRADS}
-_OPTIONS = ("--into", "--mode", *_FLAGS, "--ignore", "--retain", "--grads")
+_OPTIONS = ("--into", "--mode", *_FLAGS, "--ignore", "--retain", "--grads", "--share")
 
 
 @magics_class
@@ -33,7 +33,9 @@ class LeafMagic(Subcommands, Magics):
     strict = Bool(False, help="Whether warnings fail the cell.").tag(config=True)
     ignore = List(Unicode(), help="Kinds of warnings to leave out.").tag(config=True)
     retain = List(Unicode(), help="Variables to call retain_grad() on.").tag(config=True)
-    grads = Enum(GRADS, default_value="auto", help="When gradient norms are measured.").tag(
+    grads = Enum(GRADS, default_value="auto", help="When gradients are measured.").tag(config=True)
+    share = Float(5.0, help="Percentage of the time that measuring takes at most.").tag(config=True)
+    histogram = Bool(False, help="Whether elements are counted by their power of ten.").tag(
         config=True
     )
     into = Unicode("", help="Variable that gets the trace.").tag(config=True)
@@ -87,12 +89,17 @@ class LeafMagic(Subcommands, Magics):
             for name in names:
                 if not is_variable(name):
                     raise UsageError(f"{option}: {name!r} is not a variable name")
+        share = self.share if given.share is None else given.share
+        if not 0 < share <= 100:
+            raise UsageError(f"--share: {share:g} is not above 0 and at most 100")
         options = Options(
             mode=cast(Mode, given.mode or self.mode),
             strict=self.strict if given.strict is None else given.strict,
             ignore=(*self.ignore, *ignore),
             retain=(*self.retain, *retain),
             grads=cast(Grads, given.grads or self.grads),
+            share=share,
+            histogram=self.histogram if given.histogram is None else given.histogram,
         )
         return options, into
 
@@ -116,7 +123,13 @@ class LeafMagic(Subcommands, Magics):
     )
     @argument("--ignore", metavar="KIND", action="append", help="leave out a kind of warning")
     @argument("--retain", metavar="NAME", action="append", help="call retain_grad() on a variable")
-    @argument("--grads", choices=GRADS, help="when gradient norms are measured")
+    @argument("--grads", choices=GRADS, help="when gradients are measured")
+    @argument("--share", type=float, metavar="PERCENT", help="time that measuring takes at most")
+    @argument(
+        "--histogram",
+        action=argparse.BooleanOptionalAction,
+        help="count the elements of gradients by their power of ten, too",
+    )
     @cell_magic("autograd")
     def cell(self, line: str, cell: str) -> None:
         """Run the cell and show its autograd graph as it grows.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from leafmagic.breaks import GradientBroke, GradientsMeasured
 from leafmagic.cell import Place
 from leafmagic.events import (
     Accessed,
@@ -20,9 +21,10 @@ from leafmagic.events import (
 )
 from leafmagic.folding import Slots
 from leafmagic.gradients import Gradients
-from leafmagic.looks import Bound, Event, GradientSeen, Owned, StateRead
+from leafmagic.looks import Bound, Event, GradientSeen, Held, Owned, StateRead, Wired
 from leafmagic.records import Moment, Pass, TensorRecord, best_name, remember
 from leafmagic.session import Session
+from leafmagic.trends import Trends
 
 
 class Model:
@@ -50,6 +52,10 @@ class Model:
         Of the newest event.
     gradients : Gradients
         What was added to the gradients of leaves, and what used them.
+    trends : Trends
+        What was measured of gradients and losses.
+    held : tuple of Held
+        What modules hold when the trace ends.
     session : Session
         What earlier traces left; of its own where nobody gives one.
     run : int
@@ -67,9 +73,11 @@ class Model:
         self.steps = 0
         self.seen = 0
         self.ordinal = 0
+        self.held: tuple[Held, ...] = ()
         self.session = Session()
         self.run = 0
         self.gradients = Gradients(slots, self.grad_values, place)
+        self.trends = Trends(slots)
         self.repeated = slots.repeated
         self._handlers: dict[type, Callable[[Any], None]] = {
             OpCalled: self._op,
@@ -86,6 +94,9 @@ class Model:
             Owned: self._owned,
             StateRead: self._state,
             GradientSeen: self._gradient,
+            GradientBroke: self._broke,
+            Wired: self._wired,
+            GradientsMeasured: self.trends.measured,
         }
 
     def feed(self, event: Event) -> None:
@@ -236,6 +247,8 @@ class Model:
             if known.ordinal == event.began:
                 known.finished, known.failed = event.ordinal, event.failed
                 self.gradients.passed(known)
+                if not event.failed:
+                    self.trends.passed(known.site, known.what, event.value, event.at)
                 break
         if not event.failed:
             self.steps += 1
@@ -248,7 +261,17 @@ class Model:
                 known.roots, known.failed = event.roots, False
                 known.times += 1
                 break
+        self.trends.passed(event.site, event.what, event.value, event.at)
         self.gradients.repeated(event)
+
+    def _broke(self, event: GradientBroke) -> None:
+        node = self.nodes.get(event.nid)
+        if node is not None and event.how in ("nan", "inf", "forward"):
+            how = "nan" if event.how == "forward" else event.how
+            self.trends.births.setdefault(node.index, how)
+
+    def _wired(self, event: Wired) -> None:
+        self.held = event.held
 
     def _gradient(self, event: GradientSeen) -> None:
         record = self.tensors.get(event.tid)

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from leafmagic.autograd import grad_fn_of
+from leafmagic.behind import Behind
 from leafmagic.causes import Cause, cause_of, is_delicate, is_relu_like, origin
 from leafmagic.counting import Counts, is_unsound, readable
-from leafmagic.ledger import Ledger, tid_of
+from leafmagic.ledger import Ledger
 from leafmagic.marks import ACCUMULATE_GRAD
 
 MOST_NODES = 2_000
@@ -58,13 +58,7 @@ class NodeWatch:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._handles: list[Any] = []
-        self._nodes: list[Any] = []
-        self._index: dict[int, int] = {}
-        self._children: list[list[int]] = []
-        self._leaves: dict[int, int] = {}
-        """By the index of an AccumulateGrad the tid of its leaf."""
-        self._users: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        """What an output goes to: from index and output to indices and arguments."""
+        self._take(None)
         self._counts = Counts()
         self._found: dict[int, Broken] = {}
         self._cut: dict[int, list[tuple[int, Tensor]]] = {}
@@ -74,18 +68,18 @@ class NodeWatch:
         self._unsound = False
         self.failure: Exception | None = None
 
-    def begin(self, roots: list[Tensor], asked: list[Tensor]) -> None:
+    def begin(self, roots: list[Tensor], behind: Behind) -> None:
         """Put hooks on the nodes that the pass will go through; all of them or none."""
+        if not behind.whole or len(behind.nodes) > MOST_NODES:
+            return
         try:
-            self._begin(roots, asked)
+            self._take(behind)
+            self._begin(roots)
         except BaseException:
             self._drop()
             raise
 
-    def _begin(self, roots: list[Tensor], asked: list[Tensor]) -> None:
-        if not self._walk(roots, asked):
-            self._drop()
-            return
+    def _begin(self, roots: list[Tensor]) -> None:
         if any(is_unsound(root) for root in roots):
             self._unsound = True
             self._origin = origin(self._nodes)
@@ -96,44 +90,18 @@ class NodeWatch:
             elif flattens:
                 self._handles.append(node.register_prehook(partial(self._arrived, index)))
 
-    def _walk(self, roots: list[Tensor], asked: list[Tensor]) -> bool:
-        """Give each node an index; tell whether there are few enough."""
-        ends = {id(node): tid_of(tensor) for tensor in asked if (node := grad_fn_of(tensor))}
-        for root in roots:
-            node = grad_fn_of(root)
-            if node is not None:
-                self._add(node)
-        for node in self._nodes:
-            children: list[int] = []
-            self._children.append(children)
-            for position, (child, number) in enumerate(node.next_functions):
-                index = -1 if child is None else self._add(child)
-                children.append(index)
-                if index < 0:
-                    continue
-                users = self._users.setdefault((index, number), [])
-                users.append((len(self._children) - 1, position))
-                if type(child) is ACCUMULATE_GRAD:
-                    leaf = child.variable
-                    self._leaves[index] = -1 if leaf is None else tid_of(leaf)
-                elif id(child) in ends:
-                    self._leaves[index] = ends[id(child)]
-            if len(self._nodes) > MOST_NODES:
-                return False
-        return bool(self._nodes)
-
-    def _add(self, node: Any) -> int:
-        index = self._index.get(id(node))
-        if index is None:
-            index = self._index[id(node)] = len(self._nodes)
-            self._nodes.append(node)
-        return index
+    def _take(self, behind: Behind | None) -> None:
+        """Look at what lies behind the roots of a pass, or at nothing."""
+        self._nodes = [] if behind is None else behind.nodes
+        self._children = [] if behind is None else behind.children
+        self._leaves = {} if behind is None else behind.leaves
+        self._users = {} if behind is None else behind.users
 
     def _drop(self) -> None:
         for handle in self._handles:
             handle.remove()
-        self._handles, self._nodes, self._children = [], [], []
-        self._index, self._cut, self._users = {}, {}, {}
+        self._handles, self._cut = [], {}
+        self._take(None)
 
     # While the pass runs -----------------------------------------------------------
 

@@ -26,15 +26,20 @@ class Options:
     retain : tuple of str
         Variables to call ``retain_grad()`` on as soon as they are non-leaves.
     grads : {"auto", "norm", "off"}
-        Whether gradient norms are measured: after a backward at most ten times a
-        second and at the end (``auto``), after every backward (``norm``), or never.
+        Whether gradients are measured: in so many backward passes that `share` holds
+        (``auto``), in every pass (``norm``), or never.
+    share : float
+        The percentage of the time that measuring takes at most with ``auto``.
+    histogram : bool
+        Whether the elements of gradients are counted by their power of ten, too.
 
     Raises
     ------
     TypeError
         If `ignore` or `retain` is one string.
     ValueError
-        If `mode` or `grads` is none of the words above.
+        If `mode` or `grads` is none of the words above, or `share` is not above 0 and at
+        most 100.
     """
 
     mode: Mode = "auto"
@@ -42,6 +47,8 @@ class Options:
     ignore: tuple[str, ...] = ()
     retain: tuple[str, ...] = ()
     grads: Grads = "auto"
+    share: float = 5.0
+    histogram: bool = False
 
     def __post_init__(self) -> None:
         for name in ("ignore", "retain"):
@@ -51,3 +58,5 @@ class Options:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, not {self.mode!r}")
         if self.grads not in GRADS:
             raise ValueError(f"grads must be one of {', '.join(GRADS)}, not {self.grads!r}")
+        if not 0 < self.share <= 100:
+            raise ValueError(f"share must be above 0 and at most 100, not {self.share!r}")

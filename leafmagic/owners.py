@@ -224,8 +224,9 @@ def _held(
         leaf, filled = False, False
     try:
         needs, parameter = tensor.requires_grad, isinstance(tensor, torch.nn.Parameter)
+        shape = tuple(tensor.shape)
     except Exception:
-        needs, parameter = False, False
+        needs, parameter, shape = False, False, ()
     return Held(
         path,
         root,
@@ -236,6 +237,7 @@ def _held(
         leaf,
         filled,
         owners,
+        shape,
     )
 
 

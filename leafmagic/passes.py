@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 from torch import Tensor
 
+from leafmagic import nodewatch
 from leafmagic.autograd import corrupted_saves, flatten, grad_fn_of
+from leafmagic.behind import Behind
 from leafmagic.breaks import Foreseen, GradientBroke, MemoryChanged
 from leafmagic.counting import is_calm
 from leafmagic.events import BackwardCalled, BackwardReturned, PassRepeated
 from leafmagic.fingerprints import MemoryWatch
 from leafmagic.ledger import REFS, Ledger
 from leafmagic.log import EventLog
+from leafmagic.meters import MOST_NODES, Meter
 from leafmagic.nodewatch import NodeWatch
 
 _LOOKS = 2
@@ -37,16 +41,20 @@ class PassRecorder:
     ----------
     watching : bool
         Whether gradients are looked at while the first passes from a place run.
+    meter : Meter
+        What measures gradients.
     """
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
         self.ledger = ledger
         self.log = log
         self._sites: set[int] = set()
-        self._open: list[tuple[BackwardCalled, _Places]] = []
+        self._open: list[tuple[BackwardCalled, _Places, float | None, list[Tensor]]] = []
         self.watching = True
         self._looks: dict[int, int] = {}
+        self._rewatched = False
         self._watch: NodeWatch | None = None
+        self.meter = Meter(ledger, log)
         self.memory = MemoryWatch()
         self._checks: dict[int, int] = {}
 
@@ -81,9 +89,10 @@ class PassRecorder:
             self.log.emit(called)
         whole = name == "backward" and kwargs.get("inputs") is None
         self._check(site, roots, whole=whole)
-        if self.watching and not self._open:
-            self._look(site, roots, inputs)
-        self._open.append((called, again))
+        value = _value_of(roots)
+        if not self._open:
+            self._look(site, roots, inputs, value)
+        self._open.append((called, again, value, inputs))
         return roots
 
     def _check(self, site: int, roots: list[Tensor], *, whole: bool) -> None:
@@ -119,15 +128,37 @@ class PassRecorder:
             if self._foresee(0, roots[-_MOST_ROOTS:]):
                 return
 
-    def _look(self, site: int, roots: list[Tensor], inputs: list[Tensor]) -> None:
-        """Watch the pass, if it is one of the first from its place, or its root is no number."""
-        looks = self._looks.get(site, 0)
-        if looks >= _LOOKS and (looks >= _MOST_LOOKS or not _is_broken(roots)):
+    def _look(
+        self, site: int, roots: list[Tensor], inputs: list[Tensor], value: float | None
+    ) -> None:
+        """Watch the pass, or measure it, if that is due."""
+        started = time.perf_counter()
+        meter = self.meter
+        meter.look_at_updates()
+        measured, watched = meter.is_due(site), self._is_watched(site, value)
+        if not (measured or watched) or any(map(self.ledger.is_deep, roots)):
             return
+        behind = Behind(roots, inputs, MOST_NODES if measured else nodewatch.MOST_NODES + 1)
+        try:
+            if measured:
+                meter.begin(site, roots, behind, started)
+            if watched:
+                self._watch = NodeWatch(self.ledger)
+                self._watch.begin(roots, behind)
+        except BaseException:
+            meter.drop()
+            raise
+
+    def _is_watched(self, site: int, value: float | None) -> bool:
+        """Tell whether a pass is one of the first from its place, or its root is no number."""
+        if not self.watching:
+            return False
+        looks = self._looks.get(site, 0)
+        broken = value is not None and not math.isfinite(value)
+        if looks >= _LOOKS and (looks >= _MOST_LOOKS or not broken):
+            return False
         self._looks[site] = looks + 1
-        if is_calm() and not any(map(self.ledger.is_deep, roots)):
-            self._watch = NodeWatch(self.ledger)
-            self._watch.begin(roots, inputs)
+        return is_calm()
 
     def _tell(self, site: int, *, failed: bool) -> None:
         """Record what was seen in the pass that was watched."""
@@ -149,12 +180,14 @@ class PassRecorder:
         found = [ref.repeat.place for ref in refs if ref is not None and ref.repeat is not None]
         return tuple(found) if len(found) == len(refs) else ()
 
-    def end(self, *, failed: bool) -> None:
+    def end(self, *, failed: bool, result: Any = None) -> None:
         """Record that the pass that began last returned, or raised."""
-        called, again = self._open.pop()
-        if self._watch is not None and not self._open:
-            self._tell(called.site, failed=failed)
-        ordinal = self.log.next_ordinal()
+        called, again, value, inputs = self._open.pop()
+        if not self._open:
+            if self._watch is not None:
+                self._tell(called.site, failed=failed)
+            self._read_meter(called, inputs, result, failed=failed)
+        ordinal, now = self.log.next_ordinal(), time.perf_counter()
         if again and not failed:
             repeated = PassRepeated(
                 ordinal,
@@ -165,19 +198,32 @@ class PassRecorder:
                 called.retain_graph,
                 called.create_graph,
                 again,
+                value,
+                now,
             )
             self.log.note(repeated)
             return
         if again:
             self.log.emit(called)
-        self.log.emit(BackwardReturned(ordinal, called.site, called.ordinal, failed))
+        self.log.emit(BackwardReturned(ordinal, called.site, called.ordinal, failed, value, now))
+
+    def _read_meter(
+        self, called: BackwardCalled, inputs: Any, result: Any, *, failed: bool
+    ) -> None:
+        """Record what was measured in the pass, and watch the next one if something broke."""
+        meter, site = self.meter, called.site
+        meter.end(site, called.ordinal, inputs, result, failed=failed)
+        if meter.broke and self._looks.get(site, 0) == _LOOKS and not self._rewatched:
+            # It was sound in the first passes.
+            self._rewatched = True
+            self._looks[site] = 0
 
 
-def _is_broken(roots: list[Tensor]) -> bool:
-    """Tell whether a root is a number that is infinite or none; only where that is cheap."""
+def _value_of(roots: list[Tensor]) -> float | None:
+    """Return the value of the root, if it is one number that lies at hand."""
     if len(roots) != 1 or type(roots[0]) is not Tensor:
-        return False
+        return None
     root = roots[0]
     if root.device.type != "cpu" or root.numel() != 1 or not root.is_floating_point():
-        return False
-    return not math.isfinite(root.item())
+        return None
+    return root.item() if is_calm() else None

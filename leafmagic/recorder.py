@@ -347,7 +347,7 @@ class Recorder(TorchFunctionMode):
             raise
         self.ops.step += 1
         self.ledger.end_step()
-        self._safely(self.passes.end, failed=False)
+        self._safely(self.passes.end, failed=False, result=result)
         self._safely(self._settled, None)
         return result
 

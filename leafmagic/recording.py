@@ -6,11 +6,15 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leafmagic.edits import mend
 from leafmagic.findings.base import SEVERITIES, Finding
 from leafmagic.graph import AutogradGraph
+from leafmagic.histories import Steps, frame_of, history_in, steps_in
+
+if TYPE_CHECKING:
+    import pandas
 
 SCHEMA_VERSION = 1
 NEWEST: list[Trace] = []
@@ -55,7 +59,57 @@ class Trace:
 
     def to_json(self) -> str:
         """Return the trace as JSON text; `leafmagic.load` reads it back."""
-        return json.dumps(self.document(), ensure_ascii=False)
+        return json.dumps({**self.document(), "history": self.histories()}, ensure_ascii=False)
+
+    def histories(self) -> dict[str, Any]:
+        """Return all that is kept of the steps of a loop, as JSON-ready values."""
+        found: dict[str, Any] = self._document.get("history", {})
+        return found
+
+    @property
+    def steps(self) -> Steps:
+        """How many steps a training loop took, and the newest of them."""
+        return steps_in(self.histories(), self.document().get("training", {}).get("steps", 0))
+
+    def history(self, name: str) -> dict[str, Any]:
+        """Return what was measured of one tensor, over the steps of a loop.
+
+        Parameters
+        ----------
+        name : str
+            A leaf or parameter (``"net.0.weight"``), another named tensor, the root of
+            backward passes (``"loss"``), or the id of a node of the graph.
+
+        Returns
+        -------
+        dict of str to numpy.ndarray
+            Of a leaf ``step``, ``norm``, ``max``, ``mean``, ``zeros``, ``bad`` and
+            ``update``, as `leafmagic.graph.GradStats` has them; of other tensors ``step``
+            and ``norm``, the newest 32; of a root ``step``, ``value`` and ``at`` (seconds
+            since the first pass). All have one length. Of a long loop the newest steps that
+            were measured are all there, of earlier ones a part, evenly spread.
+
+        Raises
+        ------
+        KeyError
+            If nothing was measured under that name; it says which names there are.
+        """
+        return history_in(self.histories(), name)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """Return what was measured of all leaves, one row for each leaf and step.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the columns ``name`` and those that `history` gives for a leaf.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        return frame_of(self.histories())
 
     def fixed_source(self, kind: str | None = None) -> str:
         """Return the text of the cell with the edits of its findings applied.
@@ -92,7 +146,7 @@ class Trace:
         write = _WRITERS.get(path.suffix.lower())
         if write is None:
             raise ValueError(f"the file must end in {', '.join(_WRITERS)}, not {path.name!r}")
-        path.write_text(write(self.document()), encoding="utf-8")
+        path.write_text(write(self), encoding="utf-8")
 
     def __repr__(self) -> str:
         """Say in one line what it holds."""
@@ -159,32 +213,32 @@ def mend_trace(trace: Trace, kind: str | None = None) -> Fixes:
     return Fixes(mended.text, applied, left)
 
 
-def _as_json(document: dict[str, Any]) -> str:
-    return json.dumps(document, ensure_ascii=False)
+def _as_json(trace: Trace) -> str:
+    return trace.to_json()
 
 
-def _as_svg(document: dict[str, Any]) -> str:
+def _as_svg(trace: Trace) -> str:
     from leafmagic.render.payload import build_payload
     from leafmagic.render.svg import render_svg
 
-    return render_svg(build_payload(document))
+    return render_svg(build_payload(trace.document()))
 
 
-def _as_html(document: dict[str, Any]) -> str:
+def _as_html(trace: Trace) -> str:
     from leafmagic.render.html import render_html
     from leafmagic.render.payload import build_payload
 
-    return render_html(build_payload(document))
+    return render_html(build_payload(trace.document()))
 
 
-def _as_dot(document: dict[str, Any]) -> str:
+def _as_dot(trace: Trace) -> str:
     from leafmagic.render.dot import render_dot
     from leafmagic.render.payload import build_payload
 
-    return render_dot(build_payload(document))
+    return render_dot(build_payload(trace.document()))
 
 
-_WRITERS: dict[str, Callable[[dict[str, Any]], str]] = {
+_WRITERS: dict[str, Callable[[Trace], str]] = {
     ".svg": _as_svg,
     ".html": _as_html,
     ".json": _as_json,

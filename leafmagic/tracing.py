@@ -13,14 +13,16 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from leafmagic import __version__, names
-from leafmagic.build import MOST_NODES, build_graph
+from leafmagic import names
+from leafmagic.build import build_graph
 from leafmagic.carry import fetch, leave
 from leafmagic.cell import CellSource
+from leafmagic.documents import document_of
 from leafmagic.errors import StrictError
 from leafmagic.events import OpCalled, OpRepeated
 from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
+from leafmagic.histories import histories_of
 from leafmagic.holders import kept_events
 from leafmagic.hooked import overwriting
 from leafmagic.ledger import tid_of
@@ -29,7 +31,7 @@ from leafmagic.model import Model
 from leafmagic.options import Options
 from leafmagic.owners import ParameterPaths, is_users_name, owned_events
 from leafmagic.recorder import Recorder
-from leafmagic.recording import NEWEST, SCHEMA_VERSION, Trace
+from leafmagic.recording import NEWEST, Trace
 from leafmagic.retaining import Retainer
 from leafmagic.session import SESSION
 from leafmagic.sites import Sites
@@ -62,6 +64,10 @@ class Tracer(Trace):
         What the events add up to.
     sites : Sites
         Every place in the code that was met.
+    meter : Meter
+        What measures gradients.
+    loops : tuple of Loop
+        The loops that run, the outermost first.
 
     Notes
     -----
@@ -90,6 +96,9 @@ class Tracer(Trace):
         self._recorder = Recorder(self.sites, self._arrive, self._settled)
         self._recorder.ops.on_parameters = self._parameters
         self._recorder.passes.watching = self.options.grads != "off"
+        self.meter = self._recorder.passes.meter
+        self.meter.set(self.options)
+        self.loops: tuple[Any, ...] = ()
         self._recorder.ops.on_overwritten = self._overwritten
         self._recorder.accesses.on_unfilled = self._recorder.on_refused_copy = self._own
         self._log = self._recorder.log
@@ -108,10 +117,7 @@ class Tracer(Trace):
         self._paths = ParameterPaths(self.sites, lambda: self._namespace or {})
         self._error = ""
         self._notes: list[str] = []
-        self._began = self._ended = 0.0
-        self._own_s = 0.0
-        self._refreshed = 0.0
-        self._refresh_cost = 0.0
+        self._began = self._ended = self._own_s = self._refreshed = self._refresh_cost = 0.0
         self._entered = 0
 
     def __enter__(self) -> Tracer:
@@ -215,6 +221,7 @@ class Tracer(Trace):
             read = source_read(ordinal, self.cell, self.sites, namespace, self._entered)
             self._log.extend([*self._watch.stray_attributes(text, label, namespace), *read])
         failed = bool(self._error)
+        self.meter.flush()
         self._log.extend(kept_events(namespace, ordinal, self.cell, failed=failed))
         self._log.emit(Finished(ordinal()))
         self._refresh(final=True)
@@ -244,10 +251,10 @@ class Tracer(Trace):
         if error is not None:
             self._annotate(error)
             return
-        now = time.perf_counter()
-        due = now - self._refreshed > max(_REFRESH_S, _SHARE * self._refresh_cost)
+        passed = time.perf_counter() - self._refreshed
+        due = passed > max(_REFRESH_S, _SHARE * self._refresh_cost)
         due = due and not torch._C._autograd._profiler_enabled()  # it would count our ops
-        if self.options.grads == "norm" or (self.options.grads == "auto" and due):
+        if self.options.grads != "off" and due:
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 self._refresh(final=False)
         if len(self._log) >= _FULL:
@@ -369,32 +376,23 @@ class Tracer(Trace):
                 self._note(ours)
                 return ()
 
+    def histories(self) -> dict[str, Any]:
+        """Return all that is kept of the steps of a loop. From any thread."""
+        with self._lock:
+            self.drain()
+            return histories_of(self.model)
+
+    @property
+    def duration(self) -> float:
+        """How many seconds the traced code ran, so far or in all."""
+        return (self._ended or time.perf_counter()) - self._began if self._began else 0.0
+
     def document(self) -> dict[str, Any]:
         """Return everything as JSON-ready values. From any thread; asks torch nothing."""
         with self._lock:
-            graph, findings = self.graph, self.findings
-            ended = self._ended or time.perf_counter()
-            notes = list(self._notes)
-            if self._recorder.failure is not None and not notes:
-                notes.append(_STOPPED)
-            return {
-                "schema_version": SCHEMA_VERSION,
-                "leafmagic": __version__,
-                "torch": torch.__version__,
-                "cell": {
-                    "label": self.cell.label if self.cell is not None else "",
-                    "source": self.cell.text if self.cell is not None else "",
-                },
-                "status": {
-                    "running": self.running,
-                    "events": self.model.seen,
-                    "steps": self.model.steps,
-                    "duration_s": round(ended - self._began, 4) if self._began else 0.0,
-                    "overhead_s": round(self._own_s + self._recorder.seconds, 4),
-                    "error": self._error,
-                    "notes": notes,
-                    "cut": self._recorder.ops.full or len(graph.nodes) >= MOST_NODES,
-                },
-                **graph.to_dict(),
-                "findings": [finding.to_dict() for finding in findings],
-            }
+            self.drain()
+            own = self._own_s + self._recorder.seconds + self.meter.seconds
+            failure = self._recorder.failure
+            notes = self._notes or ([_STOPPED] if failure is not None else [])
+            cut = self._recorder.ops.full
+            return document_of(self, self._error, notes, own, cut=cut)

@@ -1,0 +1,72 @@
+"""A trace as one JSON-ready document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from leafmagic import __version__
+from leafmagic.build import MOST_NODES
+from leafmagic.recording import SCHEMA_VERSION
+from leafmagic.training import training_of
+
+if TYPE_CHECKING:
+    from leafmagic.tracing import Tracer
+
+
+def document_of(
+    trace: Tracer, error: str, notes: Sequence[str], own_s: float, *, cut: bool
+) -> dict[str, Any]:
+    """Return all that a trace shows.
+
+    Parameters
+    ----------
+    trace : Tracer
+    error : str
+        That ended the code, or nothing.
+    notes : sequence of str
+        What leafmagic has to say of itself.
+    own_s : float
+        Seconds that leafmagic took.
+    cut : bool
+        Whether there was more than can be recorded.
+    """
+    graph, findings, cell = trace.graph, trace.findings, trace.cell
+    training = training_of(trace.model, graph)
+    if training:
+        training.update(sampled=_sampled(trace), loops=[loop._asdict() for loop in trace.loops])
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "leafmagic": __version__,
+        "torch": torch.__version__,
+        "cell": {
+            "label": cell.label if cell is not None else "",
+            "source": cell.text if cell is not None else "",
+        },
+        "status": {
+            "running": trace.running,
+            "events": trace.model.seen,
+            "steps": trace.model.trends.steps,
+            "duration_s": round(trace.duration, 4),
+            "overhead_s": round(own_s, 4),
+            "error": error,
+            "notes": list(notes),
+            "cut": cut or len(graph.nodes) >= MOST_NODES,
+        },
+        "training": training,
+        **graph.to_dict(),
+        "findings": [finding.to_dict() for finding in findings],
+    }
+
+
+def _sampled(trace: Tracer) -> dict[str, Any]:
+    """Say in how many passes gradients were measured, and what that took."""
+    meter, seconds = trace.meter, trace.duration
+    return {
+        "passes": meter.measured,
+        "of": meter.passes,
+        "share": round(meter.seconds / seconds, 4) if seconds else 0.0,
+        "cut": meter.cut,
+    }

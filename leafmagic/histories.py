@@ -1,0 +1,181 @@
+"""The steps of a loop as data to compute with: summaries, arrays, a table."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from leafmagic.model import Model
+from leafmagic.records import best_name
+from leafmagic.training import in_json, name_of_root
+from leafmagic.trends import LEAF_COLUMNS
+
+if TYPE_CHECKING:
+    import pandas
+
+MOST_STEPS = 128
+"""So many of the newest steps are summed up one by one."""
+
+
+class Step(NamedTuple):
+    """One backward pass of a loop.
+
+    Attributes
+    ----------
+    step : int
+        Its number among the passes from its line, from 1.
+    name : str
+        The tensor that it began at.
+    line : int or None
+        Where it was called.
+    value : float or None
+        Of that tensor, if it is one number that was known on the CPU.
+    at : float
+        Seconds since the first pass of the trace.
+    """
+
+    step: int
+    name: str
+    line: int | None
+    value: float | None
+    at: float
+
+
+class Steps:
+    """The newest steps of a loop, in the order in which they ran.
+
+    Attributes
+    ----------
+    count : int
+        How many steps there were: the passes from the line that ran most of them. Of
+        earlier ones nothing is kept but what `Trace.history` gives.
+    """
+
+    def __init__(self, count: int, newest: Sequence[Step]) -> None:
+        self.count = count
+        self._newest = tuple(newest)
+
+    def __len__(self) -> int:
+        """Return how many are summed up."""
+        return len(self._newest)
+
+    def __iter__(self) -> Iterator[Step]:
+        """Go through those that are summed up, oldest first."""
+        return iter(self._newest)
+
+    def __getitem__(self, index: int) -> Step:
+        """Return one by its place among those that are summed up."""
+        return self._newest[index]
+
+    def __repr__(self) -> str:
+        """Say how many there were, and the newest."""
+        last = f"; last: {self._newest[-1]}" if self._newest else ""
+        return f"<{self.count} steps{last}>"
+
+
+def histories_of(model: Model) -> dict[str, Any]:
+    """Return all that is kept of the steps of a loop, as JSON-ready values.
+
+    Returns
+    -------
+    dict
+        ``roots``: a list with ``name``, ``line``, ``steps`` and the columns ``step``,
+        ``value``, ``at`` of each; ``leaves`` and ``ops``: columns by name or id.
+    """
+    trends, slots = model.trends, model.slots
+    curves = [root.curve for root in trends.roots.values()]
+    first = min([at for curve in curves for at in curve.column("at")[:1]], default=0.0)
+    roots = []
+    for root in trends.roots.values():
+        place = model.place(root.site)
+        rows = list(root.curve)
+        roots.append({
+            "name": name_of_root(model, root),
+            "line": None if place is None else place.line,
+            "steps": root.steps,
+            "step": [int(row[0]) for row in rows],
+            "value": [in_json(row[1]) if row[2] else None for row in rows],
+            "at": [round(row[3] - first, 6) for row in rows],
+        })  # fmt: skip
+    leaves: dict[str, Any] = {}
+    for record in slots.records:
+        trend = trends.leaves.get(record.index)
+        if trend is not None and trend.series is not None:
+            columns = {name: list(map(in_json, trend.series.column(name))) for name in LEAF_COLUMNS}
+            leaves[best_name(record) or record.id] = columns
+    ops: dict[str, Any] = {}
+    for node in slots.node_records:
+        trend = trends.nodes.get(node.index)
+        if trend is not None:
+            columns = {"step": list(trend.steps), "norm": list(map(in_json, trend.norms))}
+            ops[node.id] = columns
+            for tid in node.outputs:
+                made = model.tensors.get(tid)
+                if made is not None and made.nid == node.nid and best_name(made):
+                    ops.setdefault(best_name(made), columns)
+    return {"roots": roots, "leaves": leaves, "ops": ops}
+
+
+def steps_in(histories: Mapping[str, Any], count: int) -> Steps:
+    """Return the newest steps."""
+    found = [
+        Step(step, root["name"], root["line"], None if value is None else float(value), at)
+        for root in histories.get("roots", ())
+        for step, value, at in zip(root["step"], root["value"], root["at"], strict=True)
+        if step > root["steps"] - MOST_STEPS
+    ]
+    found.sort(key=lambda step: step.at)
+    return Steps(count, found[-MOST_STEPS:])
+
+
+def history_in(histories: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the columns of one name as arrays.
+
+    Raises
+    ------
+    KeyError
+        If nothing was measured under that name.
+    """
+    roots = {root["name"]: root for root in histories.get("roots", ())}
+    roots = {key: {c: root[c] for c in ("step", "value", "at")} for key, root in roots.items()}
+    for kind in (histories.get("leaves", {}), roots, histories.get("ops", {})):
+        if name in kind:
+            return {key: _array(values) for key, values in kind[name].items()}
+    known = ", ".join(names_in(histories)) or "nothing"
+    raise KeyError(f"nothing was measured of {name!r}; there is {known}")
+
+
+def names_in(histories: Mapping[str, Any]) -> list[str]:
+    """Return the names that `history_in` knows, those of leaves first."""
+    names = [*histories.get("leaves", {}), *(root["name"] for root in histories.get("roots", ()))]
+    names += [name for name in histories.get("ops", {}) if not name[1:].isdigit()]
+    return list(dict.fromkeys(names))
+
+
+def frame_of(histories: Mapping[str, Any]) -> pandas.DataFrame:
+    """Return what was measured of all leaves as one table.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    """
+    try:
+        pandas = importlib.import_module("pandas")
+    except ImportError:
+        raise ImportError("to_dataframe() needs pandas: pip install pandas") from None
+    rows = list(_rows(histories))
+    return pandas.DataFrame(rows, columns=["name", *LEAF_COLUMNS]).astype({"step": "int64"})
+
+
+def _rows(histories: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    for name, columns in histories.get("leaves", {}).items():
+        for row in zip(*(columns[column] for column in LEAF_COLUMNS), strict=True):
+            yield (name, *map(float, row))
+
+
+def _array(values: Sequence[Any]) -> Any:
+    import numpy
+
+    return numpy.array([float("nan") if v is None else float(v) for v in values], dtype=float)
