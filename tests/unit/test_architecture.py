@@ -28,6 +28,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "statements": (),
     "edits": (),
     "cell": ("statements",),
+    "valuestack": (),
+    "progress": ("cell", "statements", "valuestack"),
     # Where torch is watched.
     "sites": ("cell", "statements"),
     "log": ("events", "looks"),
