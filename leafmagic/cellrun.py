@@ -238,6 +238,7 @@ class CellRunner:
 
         shell = self.shell
         trace = Tracer(options, cell=source, namespace=shell.user_ns, label=label)
+        trace.shown = options.mode != "off"
         run = Run(trace, source.label, options, automatic=automatic, nested=nested)
         execution.run = run
         try:

@@ -41,6 +41,7 @@ _FULL = 256
 _STOPPED = "leafmagic stopped recording"
 _REFRESH_S = 0.1
 _SHARE = 100
+_UNFILLED = {"nonleaf_grad_read", "hidden_leaf", "leaf_rebound", "LM101", "LM102", "LM103"}
 
 
 class Tracer(Trace):
@@ -62,6 +63,8 @@ class Tracer(Trace):
         What the events add up to.
     sites : Sites
         Every place in the code that was met.
+    shown : bool
+        Whether the findings will be shown; to be said before it starts.
 
     Notes
     -----
@@ -81,7 +84,7 @@ class Tracer(Trace):
         if unknown:
             raise ValueError(f"no kind of finding is called {', '.join(sorted(unknown))}")
         self.cell = cell
-        self.running = False
+        self.shown = self.running = False
         self._namespace = namespace
         self._lock = threading.RLock()
         self.sites = Sites([cell] if cell is not None else [], label)
@@ -96,13 +99,9 @@ class Tracer(Trace):
         ledger, retain = self._recorder.ledger, self.options.retain
         self._watch = names.NameWatch(self.sites, ledger, self._log, retain)
         if self.options.retain:
-            self._recorder.ops.on_output = Retainer(
-                self.sites,
-                self._recorder.ledger,
-                self._log,
-                self.options.retain,
-                self._watch.hooks,
-            ).output
+            hooks = self._watch.hooks
+            retainer = Retainer(self.sites, ledger, self._log, retain, hooks)
+            self._recorder.ops.on_output = retainer.output
         self._built: tuple[int, AutogradGraph] | None = None
         self._explained: set[int] = set()
         self._paths = ParameterPaths(self.sites, lambda: self._namespace or {})
@@ -155,6 +154,7 @@ class Tracer(Trace):
                 self._watch.start(self._namespace or {}, text)
         except Exception as ours:
             self._note(ours)
+        self._recorder.accesses.telling = self.shown and not _UNFILLED & {*self.options.ignore}
         self._own_s += time.perf_counter() - started
         self._recorder.install(self._namespace)
 
