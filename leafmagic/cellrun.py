@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 
 from leafmagic.cell import CellSource
-from leafmagic.celltext import describe_traced, describe_whole, label_of, lend_lines
+from leafmagic.celltext import describe_traced, describe_whole, label_of, lend_lines, measures
 from leafmagic.errors import StrictError
 from leafmagic.guard import TracebackHook, guarded, note
 from leafmagic.options import Options
@@ -119,7 +119,7 @@ class CellRunner:
             with guarded("numbering a nested cell"):
                 self._label_nested(self.current, execution)
         always = self.always()
-        if always is None or self.current is not None:
+        if always is None or self.current is not None or measures(info.raw_cell or ""):
             return
         options, into = always
         with guarded("beginning the trace"):

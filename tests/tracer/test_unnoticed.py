@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+import torch
 from tracing_kit import both, check_well, run_plain, run_traced
 
 CAUGHT = {
@@ -168,3 +169,21 @@ def test_torchs_warning_is_dropped_only_where_ours_is_shown() -> None:
     warned = {head: "is not a leaf Tensor is being accessed" in rest for head, _, rest in parts}
     assert warned == {**cells, "block": True}
     assert done.stdout.count("h.retain_grad()") == 2
+
+
+def test_a_compiled_function_is_compiled_once_more_and_no_oftener() -> None:
+    compiled: list[Any] = []
+
+    def backend(module: Any, _inputs: Any) -> Any:
+        compiled.append(module)
+        return module.forward
+
+    torch._dynamo.reset()
+    ns = {"torch": torch, "f": torch.compile(lambda x: (x * 2).sin().sum(), backend=backend)}
+    seen = []
+    for run in (run_plain, run_traced, run_plain, run_traced):
+        check = run("x = torch.ones(3, requires_grad=True)\nf(x).backward()\nf(x).backward()", ns)
+        assert check.error is None
+        seen.append(len(compiled))
+    torch._dynamo.reset()
+    assert seen == [1, 2, 2, 2]

@@ -178,13 +178,14 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "subcommands": (
         "api",
         "cellrun",
+        "celltext",
         "findings",
         "options",
         "recording",
         "screen",
         "tracing",
     ),
-    "magics": ("cellrun", "options", "subcommands"),
+    "magics": ("callers", "cellrun", "options", "subcommands"),
     "extension": ("cellrun", "guard", "magics"),
     "__init__": ("extension",),
 }
