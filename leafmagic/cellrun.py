@@ -11,7 +11,7 @@ import asyncio
 import linecache
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
@@ -237,6 +237,7 @@ class CellRunner:
             return nested.get(filename) or label_of(shell, filename)
 
         shell = self.shell
+        source = replace(source, id=getattr(execution.info, "cell_id", None) or "")
         trace = Tracer(options, cell=source, namespace=shell.user_ns, label=label)
         trace.shown = options.mode != "off"
         run = Run(trace, source.label, options, automatic=automatic, nested=nested)

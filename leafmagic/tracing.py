@@ -142,12 +142,12 @@ class Tracer(Trace):
         """Install the recorder. Does nothing while it is running."""
         if self.running:
             return
-        started = time.perf_counter()
-        self._began = started
+        self._began = started = time.perf_counter()
         self.running = True
         NEWEST[:] = [*NEWEST[-1:], self]
-        label, text = ("", "") if self.cell is None else (self.cell.label, self.cell.text)
-        self.model.run = SESSION.begin(label, text)
+        cell = self.cell or CellSource("", "")
+        text = cell.text
+        self.model.run = SESSION.begin(cell.label, text, cell.id)
         try:
             with torch._C.DisableTorchFunction():
                 fetch(self.model, SESSION)

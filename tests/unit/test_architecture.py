@@ -106,12 +106,14 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "gradients": ("accounts", "cell", "events", "folding", "reach", "records"),
     "model": ("cell", "events", "folding", "gradients", "looks", "records", "session"),
     "snapshots": ("model", "records", "session"),
+    "flow": ("model", "reach", "records", "session"),
     "shared": ("model", "reach", "records", "session"),
     "lives": ("model", "reach", "records", "session"),
     "build": ("cell", "graph", "model", "records"),
     "findings": (
         "breaks",
         "accounts",
+        "flow",
         "session",
         "shared",
         "snapshots",
@@ -133,7 +135,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "render": ("edits", "graph", "layout", "levels", "render"),
     # What holds it together.
     "recording": ("edits", "findings", "graph", "render"),
-    "carry": ("accounts", "ledger", "lives", "model", "records", "session", "snapshots"),
+    "carry": ("accounts", "flow", "ledger", "lives", "model", "records", "session", "snapshots"),
     "tracing": (
         "build",
         "carry",
