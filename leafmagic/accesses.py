@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -39,6 +40,8 @@ class AccessRecorder:
         self.memory: MemoryWatch | None = None
         self.on_unfilled: Callable[[], None] | None = None
         """Called when a place first reads a gradient that a computed tensor does not have."""
+        self.telling = False
+        """Whether the reader is told of such a read, so that torch need not."""
         self._read: set[int] = set()
 
     def look(self, tensor: Tensor, kind: int, name: str, site: int) -> tuple[Flags, bool]:
@@ -107,13 +110,14 @@ class AccessRecorder:
 def run_access(call: Caller, func: Any, args: Any, kwargs: Any, *, unfilled: bool) -> Any:
     """Run an access.
 
-    Of a gradient that is `unfilled` torch would warn, and so do we: only we do.
+    Of a gradient that is `unfilled` torch would warn, and so do we: only we do. But what
+    records warnings, or shows them in a way of its own, gets torch's as ever.
 
     Filters are left alone, since changing them would let other warnings show twice; a
     filter that turns warnings into errors still does.
     """
     __tracebackhide__ = True
-    if not unfilled:
+    if not unfilled or not _are_printed():
         return call(func, args, kwargs)
     shown = warnings.showwarning
 
@@ -126,3 +130,18 @@ def run_access(call: Caller, func: Any, args: Any, kwargs: Any, *, unfilled: boo
         return call(func, args, kwargs)
     finally:
         warnings.showwarning = shown
+
+
+def _are_printed() -> bool:
+    """Tell whether warnings go where Python prints them, and nowhere else.
+
+    `warnings.catch_warnings` with ``record=True`` puts a list's method in the place of
+    what prints, or (from Python 3.14 on) a list into the context.
+    """
+    module: Any = warnings
+    if module.showwarning is not getattr(module, "_showwarning_orig", None):
+        return False
+    context = getattr(module, "_get_context", None)
+    if context is not None and context().log is not None:
+        return False
+    return isinstance(getattr(module, "_showwarnmsg_impl", None), FunctionType)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leafmagic.accounts import Account
+from leafmagic.flow import flow_of
 from leafmagic.ledger import REFS, Ledger, forget_dead
 from leafmagic.lives import take_down
 from leafmagic.model import Model
@@ -46,6 +47,9 @@ def leave(model: Model, ledger: Ledger) -> None:
                 session.gradients[tid] = kept
                 session.filled[tid] = _grad_of(live[tid], ledger)
     _take_snapshots(model, live)
+    flow = flow_of(model)
+    if flow is not None:
+        session.learn_flow(flow)
     session.keep_only([ref.tid for ref in list(REFS.values())])
 
 

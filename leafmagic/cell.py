@@ -44,11 +44,14 @@ class CellSource:
         The whole text; line 1 is the first line that the notebook shows.
     filename : str or None
         The ``co_filename`` of its code, where known.
+    id : str or None
+        What the front end knows it by, empty where it does not say; None for no cell.
     """
 
     label: str
     text: str
     filename: str | None = None
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

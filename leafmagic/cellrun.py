@@ -11,13 +11,13 @@ import asyncio
 import linecache
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
 from leafmagic.cell import CellSource
-from leafmagic.celltext import describe_traced, describe_whole, label_of, lend_lines
+from leafmagic.celltext import describe_traced, describe_whole, label_of, lend_lines, measures
 from leafmagic.errors import StrictError
 from leafmagic.guard import TracebackHook, guarded, note
 from leafmagic.options import Options
@@ -119,7 +119,7 @@ class CellRunner:
             with guarded("numbering a nested cell"):
                 self._label_nested(self.current, execution)
         always = self.always()
-        if always is None or self.current is not None:
+        if always is None or self.current is not None or measures(info.raw_cell or ""):
             return
         options, into = always
         with guarded("beginning the trace"):
@@ -237,7 +237,9 @@ class CellRunner:
             return nested.get(filename) or label_of(shell, filename)
 
         shell = self.shell
+        source = replace(source, id=getattr(execution.info, "cell_id", None) or "")
         trace = Tracer(options, cell=source, namespace=shell.user_ns, label=label)
+        trace.shown = options.mode != "off"
         run = Run(trace, source.label, options, automatic=automatic, nested=nested)
         execution.run = run
         try:

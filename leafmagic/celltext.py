@@ -9,6 +9,8 @@ from leafmagic.cell import CellSource
 
 _TIMED = "<timed exec>"
 """The file name that ``%%time`` gives the code below it, from line 1 on."""
+MEASURING = ("%%timeit", "%%prun")
+"""Cell magics whose numbers would be those of the trace, too."""
 
 
 def describe_traced(raw: str, first: str, number: int, filename: str | None) -> CellSource:
@@ -35,6 +37,11 @@ def describe_traced(raw: str, first: str, number: int, filename: str | None) -> 
         text = typed
     inside = f" {filename}" if filename and not lines else ""
     return CellSource(f"Cell In[{number}]{inside}", text, filename)
+
+
+def measures(raw: str) -> bool:
+    """Tell whether a cell is there to measure the code in it."""
+    return raw.split(maxsplit=1)[:1] in [[magic] for magic in MEASURING]
 
 
 def describe_whole(shell: Any, info: Any, number: int) -> CellSource:

@@ -7,7 +7,9 @@ again by `Extension.unload`, so that a shell is afterwards what it was before.
 from __future__ import annotations
 
 import re
+import sys
 import weakref
+from types import FrameType
 from typing import Any
 
 from IPython.core.inputtransformer2 import cell_magic
@@ -23,6 +25,8 @@ _KINDS = ("line", "cell")
 _HELP = re.compile(r"%%\w+\?")
 
 _loaded: weakref.WeakKeyDictionary[Any, Extension] = weakref.WeakKeyDictionary()
+_left_on: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+"""By shell, always-on mode as it was when `%reload_ext` unloaded."""
 
 
 class TracedCell:
@@ -141,6 +145,7 @@ def load(shell: Any) -> None:
     if shell not in _loaded:
         extension = Extension(shell)
         extension.load()
+        extension.magics.always_on = _left_on.pop(shell, None)
         _loaded[shell] = extension
 
 
@@ -148,4 +153,16 @@ def unload(shell: Any) -> None:
     """Unload the extension; where it is not loaded nothing happens."""
     extension = _loaded.pop(shell, None)
     if extension is not None:
+        _left_on.pop(shell, None)
+        if extension.magics.always_on is not None and _is_reloading(sys._getframe(1)):
+            _left_on[shell] = extension.magics.always_on
         extension.unload()
+
+
+def _is_reloading(frame: FrameType | None) -> bool:
+    """Tell whether `%reload_ext` unloads, which will load again; nothing else says so."""
+    while frame is not None:
+        if frame.f_code.co_name == "reload_extension":
+            return frame.f_globals.get("__name__") == "IPython.core.extensions"
+        frame = frame.f_back
+    return False

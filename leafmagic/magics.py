@@ -168,6 +168,15 @@ class LeafMagic(Subcommands, Magics):
         These words come first. An expression that begins with one of them, such as
         a variable called ``report``, is written in parentheses: ``%autograd (report)``.
         """
+        try:
+            self._run_line(line)
+        except BaseException as error:
+            from leafmagic.callers import step_aside
+
+            step_aside(error)
+            raise
+
+    def _run_line(self, line: str) -> None:
         words, rest = peel_options(line)
         word, _, tail = rest.partition(" ")
         if word == "on":

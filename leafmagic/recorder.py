@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from leafmagic import autograd, functions, modestack
 from leafmagic.accesses import AccessRecorder, run_access
 from leafmagic.autograd import KNOWN_TYPES
-from leafmagic.callers import NAME, Caller, caller_at, run_plainly
+from leafmagic.callers import NAME, Caller, caller_at, run_plainly, step_aside
 from leafmagic.functions import BACKWARD, GRAD_MODE, IGNORE, OP, READ, SINK, WRITE, WriteCheck
 from leafmagic.ledger import Ledger, tid_of
 from leafmagic.log import EventLog
@@ -134,56 +134,60 @@ class Recorder(TorchFunctionMode):
         """Run a torch function, and record it."""
         __tracebackhide__ = True
         kwargs = kwargs or _EMPTY
-        if _is_compiling() or self.off:
-            return func(*args, **kwargs)
-        kind, op, care = self._kinds.get(func) or self._classify(func)
-        if kind == IGNORE:
-            return func(*args, **kwargs)
-        frame = sys._getframe(1)
-        if frame.f_code is _HANDLE:
-            frame = _origin(frame)
-        key = (id(frame.f_code), frame.f_lasti)
-        call, whose, site, statement = self._spots.get(key) or self._meet(frame, key)
-        if whose != USER and (
-            kind in (READ, WRITE) or whose == OPTIMIZER or frame.f_code is _MODULE_CLEARS
-        ):
-            # A library does so all the time. Of an optimizer's work only the whole matters.
-            if kind == WRITE or care is not None:
-                self._clearing(frame)
-            return call(func, args, kwargs)
-        self._clears = 0
-        if kind != OP:
-            return self._other(func, kind, op, args, kwargs, frame, call)
-        self._calls = calls = self._calls + 1
-        foreign = types and not KNOWN_TYPES.issuperset(types)
-        if foreign or calls < _TIMED or not calls & 63 or self._heard:
-            return self._op_slowly(func, op, care, args, kwargs, frame, call)
         try:
-            direct = True
-            if whose != USER:
-                site, direct = self._arrive(frame)
-            elif statement >= 0 and (statement != self._statement or site == self._site):
-                # A new statement, or the same again: names may be new.
-                self._statement = statement
-                self._watch(frame, statement)
-            self._site = site
-            tids = self.ledger.numbers(args, kwargs)
-            before = None
-            if (kwargs and "out" in kwargs) or (care is not None and care(args, kwargs)):
-                before = self.ops.before(func, op, site, direct, args, kwargs, tids)
-        except Exception as error:
-            self._give_up(error)
-            return func(*args, **kwargs)
-        try:
-            result = call(func, args, kwargs)
+            if _is_compiling() or self.off:
+                return func(*args, **kwargs)
+            kind, op, care = self._kinds.get(func) or self._classify(func)
+            if kind == IGNORE:
+                return func(*args, **kwargs)
+            frame = sys._getframe(1)
+            if frame.f_code is _HANDLE:
+                frame = _origin(frame)
+            key = (id(frame.f_code), frame.f_lasti)
+            call, whose, site, statement = self._spots.get(key) or self._meet(frame, key)
+            if whose != USER and (
+                kind in (READ, WRITE) or whose == OPTIMIZER or frame.f_code is _MODULE_CLEARS
+            ):
+                # A library does so all the time. Of an optimizer's work only the whole matters.
+                if kind == WRITE or care is not None:
+                    self._clearing(frame)
+                return call(func, args, kwargs)
+            self._clears = 0
+            if kind != OP:
+                return self._other(func, kind, op, args, kwargs, frame, call)
+            self._calls = calls = self._calls + 1
+            foreign = types and not KNOWN_TYPES.issuperset(types)
+            if foreign or calls < _TIMED or not calls & 63 or self._heard:
+                return self._op_slowly(func, op, care, args, kwargs, frame, call)
+            try:
+                direct = True
+                if whose != USER:
+                    site, direct = self._arrive(frame)
+                elif statement >= 0 and (statement != self._statement or site == self._site):
+                    # A new statement, or the same again: names may be new.
+                    self._statement = statement
+                    self._watch(frame, statement)
+                self._site = site
+                tids = self.ledger.numbers(args, kwargs)
+                before = None
+                if (kwargs and "out" in kwargs) or (care is not None and care(args, kwargs)):
+                    before = self.ops.before(func, op, site, direct, args, kwargs, tids)
+            except Exception as error:
+                self._give_up(error)
+                return func(*args, **kwargs)
+            try:
+                result = call(func, args, kwargs)
+            except BaseException as error:
+                self._raised((site, direct), op, tids, (), error)
+                raise
+            try:
+                self._record(site, direct, op, args, kwargs, tids, result, before)
+            except Exception as error:
+                self._give_up(error)
+            return result
         except BaseException as error:
-            self._raised((site, direct), op, tids, (), error)
+            step_aside(error)
             raise
-        try:
-            self._record(site, direct, op, args, kwargs, tids, result, before)
-        except Exception as error:
-            self._give_up(error)
-        return result
 
     def _meet(self, frame: FrameType, key: tuple[int, int]) -> Spot:
         """Look at a place for the first time: how to call from there, and whose it is."""
@@ -319,7 +323,8 @@ class Recorder(TorchFunctionMode):
         try:
             (leaf, _, retains), mine = seen
             unfilled = name == "grad" and mine and not (leaf or retains)
-            result = run_access(call, func, args, kwargs, unfilled=unfilled)
+            told = unfilled and self.accesses.telling
+            result = run_access(call, func, args, kwargs, unfilled=told)
         except BaseException as error:
             self._raised(place, name, (tid_of(args[0]),), (), error)
             raise

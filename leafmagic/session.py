@@ -7,6 +7,7 @@ entry goes when its tensor is gone, and there is a bound for all the rest.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -15,6 +16,9 @@ MOST_TENSORS = 10_000
 MOST_NODES = 20_000
 MOST_CELLS = 500
 MOST_RUNS = 50
+MOST_FLOWS = 100
+_ALIKE = 0.6
+"""More of the lines than that a cell must share with an earlier one to pass for it."""
 
 
 class MadeAt(NamedTuple):
@@ -116,6 +120,33 @@ class Snapshot(NamedTuple):
     changed: str = ""
 
 
+class Loss(NamedTuple):
+    """What backward began at, and which variables it got to.
+
+    Attributes
+    ----------
+    name : str
+        Empty where it had none.
+    reached : frozenset of str
+    leaves : frozenset of str
+        Those of `reached` that were leaves.
+    passed : bool
+        Whether backward ran; else it is the last scalar of the cell.
+    """
+
+    name: str
+    reached: frozenset[str]
+    leaves: frozenset[str]
+    passed: bool
+
+
+class Flow(NamedTuple):
+    """What reached the losses of a cell when it last ran."""
+
+    run: int
+    losses: tuple[Loss, ...]
+
+
 @dataclass(slots=True)
 class CellRuns:
     """How often a cell of one text ran."""
@@ -142,6 +173,8 @@ class Session:
         What was told and must not be told again by the next trace; of any kind.
     gradients, snapshots : dict
         By tid, of the leaf or of the snapshot.
+    flows : dict
+        By its id, or where it has none its text, the last run of a cell that had a loss.
     filled : dict
         By tid, the number of each such leaf's gradient, and its version, when the trace ended.
     """
@@ -154,6 +187,7 @@ class Session:
     gradients: dict[int, KeptGradient]
     filled: dict[int, tuple[int, int]]
     snapshots: dict[int, Snapshot]
+    flows: dict[tuple[str, str], tuple[Flow, str]]
 
     def __init__(self) -> None:
         self.reset()
@@ -163,11 +197,13 @@ class Session:
         self.run = 0
         self.made, self.passed, self.cells, self.told = {}, {}, {}, set()
         self.gradients, self.snapshots, self.filled = {}, {}, {}
+        self.flows = {}
+        self._keys: dict[int, tuple[str, str]] = {}
         self._labels: dict[int, str] = {}
         self._texts: dict[int, str] = {}
         self._behind: dict[int, frozenset[int]] = {}
 
-    def begin(self, label: str, text: str) -> int:
+    def begin(self, label: str, text: str, cell: str | None = None) -> int:
         """Note that a trace begins; return its number.
 
         Parameters
@@ -176,8 +212,14 @@ class Session:
             What the reader knows the cell as; empty for a trace that is no cell.
         text : str
             The cell's text.
+        cell : str, optional
+            What the front end knows the cell by, whatever its text; empty where it does not
+            say. None for a trace that is no cell.
         """
         self.run += 1
+        if cell is not None:
+            self._keys[self.run] = (cell, "" if cell else text)
+            _bound(self._keys, MOST_FLOWS)
         self._labels[self.run], self._texts[self.run] = label, text
         _bound(self._labels, MOST_CELLS)
         _bound(self._texts, MOST_CELLS)
@@ -193,10 +235,42 @@ class Session:
         """Return what the cell of a trace is called; empty where that is not known."""
         return self._labels.get(run, "")
 
+    def text(self, run: int) -> str:
+        """Return the text of the cell of a trace; empty where that is not known."""
+        return self._texts.get(run, "")
+
     def is_rerun(self, run: int, earlier: int) -> bool:
         """Tell whether a trace is of the same cell as an earlier one."""
         text = self._texts.get(run, "")
         return bool(text) and run != earlier and self._texts.get(earlier) == text
+
+    def former(self, run: int) -> tuple[Flow, str] | None:
+        """Return the flow of the last run of a trace's cell before it, and its text then.
+
+        Where the front end does not tell which cell it is, it is the one with the same
+        text, or else with the most lines in common.
+        """
+        key = self._keys.get(run)
+        if key is None:
+            return None
+        known = self.flows.get(key)
+        if known is not None or key[0]:
+            return known
+        best, mine = _ALIKE, _lines(key[1])
+        for (cell, text), kept in reversed(self.flows.items()):
+            theirs = _lines(text)
+            same = (mine & theirs).total() / max(mine.total(), theirs.total(), 1)
+            if not cell and same > best:
+                best, known = same, kept
+        return known
+
+    def learn_flow(self, flow: Flow) -> None:
+        """Take down what reached the losses of the trace that ends."""
+        key = self._keys.get(flow.run)
+        if key is not None:
+            self.flows.pop(key, None)
+            self.flows[key] = flow, self._texts.get(flow.run, "")
+            _bound(self.flows, MOST_FLOWS)
 
     def learn(self, tid: int, made: MadeAt | None, behind: Iterable[int] = ()) -> None:
         """Take down a live tensor, and the numbers of the nodes behind it.
@@ -225,6 +299,13 @@ class Session:
         _bound(self._behind, MOST_TENSORS)
         behind: set[int] = set().union(*self._behind.values())
         self.passed = {nid: over for nid, over in self.passed.items() if nid in behind}
+
+
+def _lines(text: str) -> Counter[str]:
+    """Count the lines of a text that tell it from others."""
+    lines = [line.strip() for line in text.splitlines()]
+    plain = ("%", "#", "import ", "from ")
+    return Counter(line for line in lines if line and not line.startswith(plain))
 
 
 def _bound(table: dict[Any, Any], most: int) -> None:

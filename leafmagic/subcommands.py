@@ -5,12 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.error import UsageError
 
+from leafmagic.celltext import MEASURING
 from leafmagic.options import Options
 from leafmagic.recording import SUFFIXES, Trace, last, mend_trace
 from leafmagic.screen import show_document
@@ -93,6 +96,8 @@ class Subcommands:
         options, into = self.always_on or (None, "")
         bound = f", bound to {into}" if into else ""
         self.say(f"every cell: {f'traced, {options}{bound}' if options else 'not traced'}")
+        if options:
+            self.say(f"but those that measure, by {' or '.join(MEASURING)}")
         trace = self._newest()
         if trace is None:
             self.say("last trace: none yet")
@@ -167,10 +172,18 @@ class Subcommands:
     def _evaluate(self, expression: str) -> Any:
         try:
             return self.shell.ev(expression)
-        except NameError as error:
-            raise UsageError(f"{error} (%{self.name} takes {', '.join(WORDS)} or EXPR)") from None
-        except SyntaxError:
-            raise UsageError(f"not an expression: {expression}") from None
+        except BaseException as error:
+            # This frame, the shell's, and that of the expression, which has no source.
+            steps = list(_steps(error))
+            files = [step.tb_frame.f_code.co_filename for step in steps]
+            inside = steps[files.index("<string>") + 1 :] if "<string>" in files else []
+            if isinstance(error, NameError) and not inside:
+                takes = f"(%{self.name} takes {', '.join(WORDS)} or EXPR)"
+                raise UsageError(f"{error} {takes}") from None
+            if isinstance(error, SyntaxError) and not inside:
+                raise UsageError(f"not an expression: {expression}") from None
+            error.__traceback__ = inside[0] if inside else None
+            raise
 
     def draw(self, expression: str, options: Options) -> None:
         """Draw the graph behind a tensor, or behind a module's parameters."""
@@ -209,6 +222,13 @@ class Subcommands:
 def _listed(found: list[Finding] | tuple[Finding, ...]) -> str:
     """Return ``"LM101 (line 4), LM201 (line 6)"``."""
     return ", ".join(f.code + (f" (line {f.line})" if f.line else "") for f in found)
+
+
+def _steps(error: BaseException) -> Iterator[TracebackType]:
+    step = error.__traceback__
+    while step is not None:
+        yield step
+        step = step.tb_next
 
 
 def is_tensor(value: Any) -> bool:

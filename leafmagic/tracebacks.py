@@ -74,23 +74,22 @@ def splice(error: BaseException) -> None:
         while step is not None:
             steps.append(step)
             step = step.tb_next
+        codes = [step.tb_frame.f_code for step in steps]
         ours: list[bool] = []
-        for step in steps:
-            inside = bool(ours) and ours[-1]
-            ours.append(_is_ours(step.tb_frame.f_code, inside=inside))
-        if not any(ours):
-            continue
+        for code in codes:
+            ours.append(_is_ours(code, inside=bool(ours) and ours[-1]))
         kept: list[TracebackType] = []
         detour = False
         for index, step in enumerate(steps):
-            into_us = index + 1 < len(steps) and ours[index + 1]
-            if ours[index] or (into_us and step.tb_frame.f_code is _HANDLE):
+            if ours[index] or _leads_to_us(codes, ours, index):
                 detour = True
                 continue
-            if detour and kept and kept[-1].tb_frame.f_code is step.tb_frame.f_code:
+            if detour and kept and kept[-1].tb_frame.f_code is codes[index]:
                 kept.pop()
             detour = False
             kept.append(step)
+        if len(kept) == len(steps):
+            continue
         for step, following in zip(kept, [*kept[1:], None], strict=True):
             step.tb_next = following
         one.__traceback__ = kept[0] if kept else None
@@ -104,6 +103,17 @@ def _chain(error: BaseException) -> list[BaseException]:
             found.append(one)
             queue += [one.__cause__, one.__context__]
     return found
+
+
+def _leads_to_us(codes: list[CodeType], ours: list[bool], index: int) -> bool:
+    """Tell whether torch looked for modes there, and found the recorder's.
+
+    Its own frames are mostly gone already (see `callers.step_aside`): then the function
+    that was entered before is entered again at once, which no other mode brings about.
+    """
+    if codes[index] is not _HANDLE or index + 1 == len(codes):
+        return False
+    return ours[index + 1] or (index > 0 and codes[index - 1] is codes[index + 1])
 
 
 def _is_ours(code: CodeType, *, inside: bool) -> bool:

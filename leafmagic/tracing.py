@@ -43,6 +43,7 @@ _FULL = 256
 _STOPPED = "leafmagic stopped recording"
 _REFRESH_S = 0.1
 _SHARE = 100
+_UNFILLED = {"nonleaf_grad_read", "hidden_leaf", "leaf_rebound", "LM101", "LM102", "LM103"}
 
 
 class Tracer(Trace):
@@ -68,6 +69,8 @@ class Tracer(Trace):
         What measures gradients.
     loops : tuple of Loop
         The loops that run, the outermost first.
+    shown : bool
+        Whether the findings will be shown; to be said before it starts.
 
     Notes
     -----
@@ -87,7 +90,7 @@ class Tracer(Trace):
         if unknown:
             raise ValueError(f"no kind of finding is called {', '.join(sorted(unknown))}")
         self.cell = cell
-        self.running = False
+        self.shown = self.running = False
         self._namespace = namespace
         self._lock = threading.RLock()
         self.sites = Sites([cell] if cell is not None else [], label)
@@ -105,13 +108,9 @@ class Tracer(Trace):
         ledger, retain = self._recorder.ledger, self.options.retain
         self._watch = names.NameWatch(self.sites, ledger, self._log, retain)
         if self.options.retain:
-            self._recorder.ops.on_output = Retainer(
-                self.sites,
-                self._recorder.ledger,
-                self._log,
-                self.options.retain,
-                self._watch.hooks,
-            ).output
+            hooks = self._watch.hooks
+            retainer = Retainer(self.sites, ledger, self._log, retain, hooks)
+            self._recorder.ops.on_output = retainer.output
         self._built: tuple[int, AutogradGraph] | None = None
         self._explained: set[int] = set()
         self._paths = ParameterPaths(self.sites, lambda: self._namespace or {})
@@ -149,18 +148,19 @@ class Tracer(Trace):
         """Install the recorder. Does nothing while it is running."""
         if self.running:
             return
-        started = time.perf_counter()
-        self._began = started
+        self._began = started = time.perf_counter()
         self.running = True
         NEWEST[:] = [*NEWEST[-1:], self]
-        label, text = ("", "") if self.cell is None else (self.cell.label, self.cell.text)
-        self.model.run = SESSION.begin(label, text)
+        cell = self.cell or CellSource("", "")
+        text = cell.text
+        self.model.run = SESSION.begin(cell.label, text, cell.id)
         try:
             with torch._C.DisableTorchFunction():
                 fetch(self.model, SESSION)
                 self._watch.start(self._namespace or {}, text)
         except Exception as ours:
             self._note(ours)
+        self._recorder.accesses.telling = self.shown and not _UNFILLED & {*self.options.ignore}
         self._own_s += time.perf_counter() - started
         self._recorder.install(self._namespace)
 

@@ -93,6 +93,29 @@ def test_unloading_while_every_cell_is_traced(ip: Any, run_cell: Any, fake_trace
     assert _last(fake_trace).calls == ["start", "stop"]
 
 
+def test_reloading_leaves_every_cell_traced(ip: Any, run_cell: Any, fake_trace: Any) -> None:
+    run_cell("%autograd on --mode off --grads off --into seen")
+    run_cell("%reload_ext leafmagic")
+    run_cell("x = 1")
+    trace = _last(fake_trace)
+    assert (trace.cell.text, trace.options.grads) == ("x = 1", "off")
+    assert ip.user_ns["seen"] is trace
+    run_cell("%autograd off\n%reload_ext leafmagic")
+    made = len(fake_trace.made)
+    run_cell("x = 2")
+    assert len(fake_trace.made) == made
+
+
+def test_loading_again_by_hand_does_not_switch_it_on(
+    ip: Any, run_cell: Any, fake_trace: Any
+) -> None:
+    run_cell("%autograd on --mode off\n%reload_ext leafmagic\n%unload_ext leafmagic")
+    run_cell("%load_ext leafmagic\n%unload_ext leafmagic\n%load_ext leafmagic")
+    made = len(fake_trace.made)
+    run_cell("x = 1")
+    assert len(fake_trace.made) == made
+
+
 def test_a_name_that_is_taken_stays_with_its_owner(
     shell: Any, run_cell: Any, fake_trace: Any, capsys: Any
 ) -> None:
@@ -194,6 +217,28 @@ def test_leading_blank_lines_and_prompts(ip: Any, run_cell: Any, fake_trace: Any
     run_cell("In [3]: %%autograd\n   ...: x = 2\n")
     assert ip.user_ns["x"] == 2
     assert _last(fake_trace).calls == ["start", "stop"]
+
+
+def test_a_comment_above_is_refused_as_above_any_cell_magic(
+    ip: Any, run_cell: Any, fake_trace: Any, capsys: Any
+) -> None:
+    for magic in ("%%autograd", "%%time"):
+        run_cell(f"# why\n{magic}\nx = 1\n", fails=True)
+        assert f"`{magic}` not found" in "".join(capsys.readouterr())
+    assert not fake_trace.made
+    assert "x" not in ip.user_ns
+
+
+def test_blank_lines_above_count_as_in_a_traceback(
+    ip: Any, run_cell: Any, fake_trace: Any, capsys: Any
+) -> None:
+    for above in ("", "\n\n", "  \n\n"):
+        result = run_cell(f"{above}%%autograd --mode off\nx = 1\n1 / 0\n", fails=True)
+        number = result.execution_count
+        trace = _last(fake_trace)
+        assert trace.cell.label == f"Cell In[{number}]"
+        assert trace.cell.text.splitlines()[2] == "1 / 0"
+        assert f"Cell In[{number}], line 3" in capsys.readouterr().out
 
 
 def test_an_empty_cell_is_the_usual_usage_error(ip: Any, run_cell: Any, capsys: Any) -> None:
@@ -506,6 +551,18 @@ def test_every_cell_is_traced(ip: Any, run_cell: Any, fake_trace: Any, capsys: A
     run_cell("x = 1")
     assert len(fake_trace.made) == made
     assert all(t.calls == ["start", "stop"] for t in fake_trace.made)
+
+
+@pytest.mark.parametrize("above", ["", "\n  \n"])
+@pytest.mark.parametrize("magic", ["%%timeit -n1 -r1", "%%prun -q"])
+def test_a_cell_that_measures_is_left_alone(
+    ip: Any, run_cell: Any, fake_trace: Any, magic: str, above: str
+) -> None:
+    run_cell("%autograd on --mode off")
+    run_cell(f"{above}{magic}\nx = 1")
+    assert not fake_trace.made
+    run_cell(f"%%autograd --mode off\n{magic}\nx = 1")
+    assert _last(fake_trace).calls == ["start", "stop"]
 
 
 def test_the_file_name_of_a_cell_is_known_before_it_runs(

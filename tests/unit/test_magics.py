@@ -242,7 +242,10 @@ def test_status_says_what_is_on(ip: Any, run_cell: Any, fake_trace: Any, capsys:
     run_cell("%autograd status")
     shown = _shown(capsys)
     assert "grads='off'" in shown
+    assert "but those that measure, by %%timeit or %%prun" in shown
     run_cell("%autograd off")
+    run_cell("%autograd status")
+    assert "%%timeit" not in _shown(capsys)
 
 
 @pytest.mark.parametrize(
@@ -279,6 +282,29 @@ def test_usage_errors_of_the_line_magic(
 def test_an_error_inside_the_expression_is_the_users(ip: Any, run_cell: Any) -> None:
     result = run_cell("%autograd [][1]", fails=True)
     assert isinstance(result.error_in_exec, IndexError)
+
+
+@pytest.mark.parametrize("line", ["[][1]", "why [][1]", "[].no"])
+def test_such_an_error_is_shown_as_that_of_the_expression_alone(
+    ip: Any, run_cell: Any, capsys: Any, line: str
+) -> None:
+    run_cell(line.removeprefix("why "), fails=True)
+    alone = capsys.readouterr().out
+    run_cell(f"%autograd {line}", fails=True)
+    shown = capsys.readouterr().out
+    assert len(shown.splitlines()) == len(alone.splitlines())
+    assert "File" not in shown
+
+
+@pytest.mark.parametrize("wrong", ["nowhere", "compile('1 +', '', 'eval')"])
+def test_an_error_in_a_function_of_the_users_shows_its_lines(
+    ip: Any, run_cell: Any, capsys: Any, wrong: str
+) -> None:
+    run_cell(f"def f():\n    return {wrong}")
+    run_cell("%autograd f()", fails=True)
+    shown = capsys.readouterr().out
+    assert "2 in f" in shown.replace(",", "")
+    assert "leafmagic" not in shown
 
 
 def test_the_word_wins_and_parentheses_force_the_expression(
