@@ -20,7 +20,8 @@ from leafmagic.events import (
 )
 from leafmagic.folding import Slots
 from leafmagic.gradients import Gradients
-from leafmagic.looks import Bound, Event, GradientSeen, Owned, StateRead
+from leafmagic.laps import Laps
+from leafmagic.looks import Bound, Event, Finished, GradientSeen, Owned, StateRead
 from leafmagic.records import Moment, Pass, TensorRecord, best_name, remember
 from leafmagic.session import Session
 
@@ -48,6 +49,8 @@ class Model:
         Finished backward passes.
     ordinal : int
         Of the newest event.
+    laps : Laps
+        The passes by the line that called them.
     gradients : Gradients
         What was added to the gradients of leaves, and what used them.
     session : Session
@@ -65,6 +68,7 @@ class Model:
         self.grad_values: dict[int, int] = {}
         self.passes: list[Pass] = []
         self.steps = 0
+        self.laps = Laps(place)
         self.seen = 0
         self.ordinal = 0
         self.session = Session()
@@ -86,6 +90,7 @@ class Model:
             Owned: self._owned,
             StateRead: self._state,
             GradientSeen: self._gradient,
+            Finished: self._finished,
         }
 
     def feed(self, event: Event) -> None:
@@ -239,9 +244,11 @@ class Model:
                 break
         if not event.failed:
             self.steps += 1
+            self.laps.passed(event.site, event.ordinal, self.slots.newest_index)
 
     def _pass_repeated(self, event: PassRepeated) -> None:
         self.steps += 1
+        self.laps.passed(event.site, event.ordinal, self.slots.newest_index)
         for known in reversed(self.passes):
             if known.site == event.site:
                 known.ordinal, known.finished = event.began, event.ordinal
@@ -249,6 +256,9 @@ class Model:
                 known.times += 1
                 break
         self.gradients.repeated(event)
+
+    def _finished(self, _event: Finished) -> None:
+        self.laps.ended = True
 
     def _gradient(self, event: GradientSeen) -> None:
         record = self.tensors.get(event.tid)
