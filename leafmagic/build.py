@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from leafmagic.cell import Place
 from leafmagic.graph import AutogradGraph, Binding, Edge, GradState, Node, State
+from leafmagic.laps import Ran
 from leafmagic.model import Model
 from leafmagic.records import NodeRecord, TensorRecord, any_current, best_name
 
@@ -23,9 +24,11 @@ def build_graph(model: Model) -> AutogradGraph:
     them, and the variables of the cell.
     """
     chosen = _Chosen(model)
-    nodes = [(t.index, _tensor_node(model, t)) for t in chosen.tensors.values()]
-    named = {t.nid: t for t in chosen.tensors.values() if t.nid >= 0 and t.names}
-    nodes += [(op.index, _op_node(model, op, named.get(op.nid))) for op in chosen.ops.values()]
+    tensors, ops = chosen.tensors.values(), chosen.ops.values()
+    ran = model.laps.judge([*tensors, *ops])
+    nodes = [(t.index, _tensor_node(model, t, ran(t))) for t in tensors]
+    named = {t.nid: t for t in tensors if t.nid >= 0 and t.names}
+    nodes += [(op.index, _op_node(model, op, named.get(op.nid), ran)) for op in ops]
     nodes.sort(key=lambda pair: pair[0])
     kept = tuple(node for _, node in nodes[:MOST_NODES])
     ids = {node.id for node in kept}
@@ -193,7 +196,7 @@ def _where(place: Place | None) -> dict[str, Any]:
     }
 
 
-def _tensor_node(model: Model, record: TensorRecord) -> Node:
+def _tensor_node(model: Model, record: TensorRecord, ran: Ran) -> Node:
     where = _where(model.place(record.made.site))
     if not where and record.names:
         first = next((n for n in record.names if n.line is not None), record.names[0])
@@ -224,6 +227,7 @@ def _tensor_node(model: Model, record: TensorRecord) -> Node:
         writes=tuple(line for line in writes if line is not None),
         count=record.count,
         **_gradient(model, record),
+        **ran._asdict(),
         **where,
     )
 
@@ -253,16 +257,19 @@ def _gradient(model: Model, record: TensorRecord) -> dict[str, Any]:
     return facts
 
 
-def _op_node(model: Model, record: NodeRecord, named: TensorRecord | None) -> Node:
+def _op_node(
+    model: Model, record: NodeRecord, named: TensorRecord | None, ran: Callable[[Any], Ran]
+) -> Node:
     where = _where(model.place(record.made.site))
     if not where and named is not None:
         first = named.names[0]
         where = {"line": first.line, "cell": first.label or None}
-    shape = None
+    shape, mine = None, ran(record)
     for tid in record.outputs:
         made = model.tensors.get(tid)
         if made is not None and made.nid == record.nid:
             shape = tuple(int(size) for size in made.seen.shape)
+            mine = mine._replace(shapes=ran(made).shapes)
             break
     trend = model.trends.nodes.get(record.index)
     return Node(
@@ -273,9 +280,11 @@ def _op_node(model: Model, record: NodeRecord, named: TensorRecord | None) -> No
         state="op",
         shape=shape,
         requires_grad=True,
-        count=record.count,
         stats=None if trend is None else trend.stats,
         trend=() if trend is None else tuple(trend.norms),
         breaks=model.trends.births.get(record.index, ""),
+        # What comes along with another node in one op is not counted by itself.
+        count=max(record.count, mine.ran),
+        **mine._asdict(),
         **where,
     )

@@ -19,8 +19,8 @@ from leafmagic.records import (
     NodeRecord,
     OpSlot,
     TensorRecord,
-    any_current,
     foreign_nodes,
+    is_held,
     remember,
 )
 
@@ -42,6 +42,8 @@ class Slots:
     records, node_records : list
         One for each slot, in the order in which the slots were made.
     book : NameBook
+    newest_index : int
+        The highest index of a record.
     moved : int
         Grows when an op's node comes to lead to something else than in the step before.
     """
@@ -56,7 +58,7 @@ class Slots:
         self._slots: dict[tuple[Any, ...], TensorRecord] = {}
         self._node_slots: dict[tuple[Any, ...], NodeRecord] = {}
         self._ops: dict[tuple[int, str], list[OpSlot | None]] = {}
-        self._next_index = 0
+        self.newest_index = 0
         self.moved = 0
 
     def at(self, site: int, op: str, _direct: bool, turn: int) -> TensorRecord | None:
@@ -106,6 +108,8 @@ class Slots:
         tensors[before] = record
         seen = record.seen
         if base != seen.base or shape != seen.shape:
+            if shape != seen.shape:
+                record.varies(shape)
             record.seen = seen._replace(base=base, shape=shape)
         record.previous, record.tid, record.nid = before, tid, nid
         record.count += times
@@ -266,7 +270,7 @@ class Slots:
             return known
         made = made or Moment(ordinal, 0)
         old = self._slots.get(key)
-        if old is not None and not (key[0] in ("in", "at") and _is_held(old)):
+        if old is not None and not (key[0] in ("in", "at") and is_held(old)):
             if self.tensors.get(old.previous) is old:
                 del self.tensors[old.previous]
             if seen.requires_grad and not old.requires_grad:
@@ -275,10 +279,10 @@ class Slots:
             old.made = made
             self.tensors[seen.tid] = old
             return old
-        self._next_index += 1
+        self.newest_index += 1
         record = TensorRecord(
             seen.tid,
-            self._next_index,
+            self.newest_index,
             seen,
             seen.requires_grad,
             seen.is_leaf,
@@ -307,9 +311,9 @@ class Slots:
             inputs = getattr(event, "inputs", ()) if index == 0 else ()
             outputs = getattr(event, "outputs", ())
             if record is None:
-                self._next_index += 1
+                self.newest_index += 1
                 what = made.what if index == 0 else ""
-                record = NodeRecord(seen.nid, self._next_index, seen, what, made, inputs, outputs)
+                record = NodeRecord(seen.nid, self.newest_index, seen, what, made, inputs, outputs)
                 self._node_slots[slot] = record
                 self.node_records.append(record)
             else:
@@ -390,8 +394,3 @@ class Slots:
         else:
             what = getattr(event, "op", "step")
             remember(record.writes, Moment(event.ordinal, event.site, what))
-
-
-def _is_held(record: TensorRecord) -> bool:
-    """Tell whether a tensor is a leaf of the user's, and not data that comes and goes."""
-    return record.registered or (record.requires_grad and any_current(record))

@@ -21,7 +21,17 @@ from leafmagic.events import (
 )
 from leafmagic.folding import Slots
 from leafmagic.gradients import Gradients
-from leafmagic.looks import Bound, Event, GradientSeen, Held, Owned, StateRead, Wired
+from leafmagic.laps import Laps
+from leafmagic.looks import (
+    Bound,
+    Event,
+    Finished,
+    GradientSeen,
+    Held,
+    Owned,
+    StateRead,
+    Wired,
+)
 from leafmagic.records import Moment, Pass, TensorRecord, best_name, remember
 from leafmagic.session import Session
 from leafmagic.trends import Trends
@@ -50,6 +60,8 @@ class Model:
         Finished backward passes.
     ordinal : int
         Of the newest event.
+    laps : Laps
+        The passes by the line that called them.
     gradients : Gradients
         What was added to the gradients of leaves, and what used them.
     trends : Trends
@@ -71,6 +83,7 @@ class Model:
         self.grad_values: dict[int, int] = {}
         self.passes: list[Pass] = []
         self.steps = 0
+        self.laps = Laps(place)
         self.seen = 0
         self.ordinal = 0
         self.held: tuple[Held, ...] = ()
@@ -97,6 +110,7 @@ class Model:
             GradientBroke: self._broke,
             Wired: self._wired,
             GradientsMeasured: self.trends.measured,
+            Finished: self._finished,
         }
 
     def feed(self, event: Event) -> None:
@@ -252,9 +266,11 @@ class Model:
                 break
         if not event.failed:
             self.steps += 1
+            self.laps.passed(event.site, event.ordinal, self.slots.newest_index)
 
     def _pass_repeated(self, event: PassRepeated) -> None:
         self.steps += 1
+        self.laps.passed(event.site, event.ordinal, self.slots.newest_index)
         for known in reversed(self.passes):
             if known.site == event.site:
                 known.ordinal, known.finished = event.began, event.ordinal
@@ -272,6 +288,9 @@ class Model:
 
     def _wired(self, event: Wired) -> None:
         self.held = event.held
+
+    def _finished(self, _event: Finished) -> None:
+        self.laps.ended = True
 
     def _gradient(self, event: GradientSeen) -> None:
         record = self.tensors.get(event.tid)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from leafmagic.events import NodeSeen, OpCalled, TensorSeen
 
 LONGEST_HISTORY = 40
+MOST_SHAPES = 4
 
 
 @dataclass(slots=True)
@@ -66,6 +67,8 @@ class TensorRecord:
     count: int = 1
     previous: int = -1
     used: bool = False
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+    """Those that were seen, where they differ; the newest last."""
     touched: bool = False
     """Whether anything was noted that the next step has to drop."""
 
@@ -81,9 +84,20 @@ class TensorRecord:
         self.retains_grad, self.version, self.hooks = False, 0, 0
         self.touched = False
 
+    def varies(self, shape: Any) -> None:
+        """Note that the shape is another one than before; of many keep the newest."""
+        for one in (self.seen.shape, shape):
+            sizes = tuple([int(size) for size in one])
+            if sizes in self.shapes:
+                self.shapes.remove(sizes)
+            self.shapes.append(sizes)
+        del self.shapes[:-MOST_SHAPES]
+
     def renew(self, seen: TensorSeen) -> None:
         """Let the slot stand for the tensor that the next step made."""
         self.previous, self.tid = self.tid, seen.tid
+        if seen.shape != self.seen.shape:
+            self.varies(seen.shape)
         self.seen, self.nid = seen, seen.nid
         self.requires_grad, self.is_leaf = seen.requires_grad, seen.is_leaf
         self.count += 1
@@ -167,6 +181,11 @@ class Pass:
 def any_current(record: TensorRecord) -> bool:
     """Tell whether a variable still points to a tensor."""
     return any(name.current for name in record.names)
+
+
+def is_held(record: TensorRecord) -> bool:
+    """Tell whether a tensor is a leaf of the user's, and not data that comes and goes."""
+    return record.registered or (record.requires_grad and any_current(record))
 
 
 def best_name(record: TensorRecord) -> str:

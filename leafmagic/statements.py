@@ -122,6 +122,52 @@ def line_magic(node: ast.AST) -> tuple[str, str] | None:
     return (name, code) if isinstance(name, str) and isinstance(code, str) else None
 
 
+class Loops(NamedTuple):
+    """What is around a line.
+
+    Attributes
+    ----------
+    filename : str
+    function : int
+        First line of the innermost function; 0 at the top.
+    around : tuple of int
+        First lines of the loops in that function, outermost first.
+    """
+
+    filename: str
+    function: int
+    around: tuple[int, ...]
+
+
+@lru_cache(maxsize=64)
+def _blocks(text: str) -> tuple[tuple[int, int, bool], ...]:
+    """List first line, last line and whether it is a function, of functions and loops."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ()
+    found = [
+        (node.lineno, node.end_lineno or node.lineno, isinstance(node, _FUNCTIONS))
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.While, *_FUNCTIONS))
+    ]
+    return tuple(sorted(found, key=lambda block: (block[0], -block[1])))
+
+
+def loops_at(text: str, filename: str, line: int) -> Loops:
+    """Return the loops around a line; the head of a loop is outside of it."""
+    function = 0
+    around: list[int] = []
+    for first, last, is_function in _blocks(text):
+        if not first < line <= last and not (first == last == line):
+            continue
+        if is_function:
+            function, around = first, []
+        else:
+            around.append(first)
+    return Loops(filename, function, tuple(around))
+
+
 class AttributeStore(NamedTuple):
     """An assignment to an attribute.
 

@@ -122,6 +122,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "reach": ("records",),
     "accounts": ("records", "session"),
     "gradients": ("accounts", "cell", "events", "folding", "reach", "records"),
+    "laps": ("cell", "records", "statements"),
     "series": (),
     "trends": ("breaks", "folding", "graph", "records", "series"),
     "model": (
@@ -130,6 +131,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "events",
         "folding",
         "gradients",
+        "laps",
         "looks",
         "records",
         "session",
@@ -139,7 +141,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "flow": ("model", "reach", "records", "session"),
     "shared": ("model", "reach", "records", "session"),
     "lives": ("model", "reach", "records", "session"),
-    "build": ("cell", "graph", "model", "records"),
+    "build": ("cell", "graph", "laps", "model", "records"),
     "findings": (
         "breaks",
         "accounts",
