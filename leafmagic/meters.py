@@ -163,7 +163,7 @@ class Meter:
         if self._failure is not None:
             return True
         try:
-            with torch._C.DisableTorchFunction(), torch.no_grad():
+            with torch._C.DisableTorchFunction():
                 found = readable(grads)
                 return not found or self._readout.add(key, found[0], histogram=self.histogram)
         except Exception as error:

@@ -10,16 +10,17 @@ import contextlib
 import difflib
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from leafmagic.events import OpCalled
 from leafmagic.ledger import REFS, Ledger, tid_of
 from leafmagic.log import EventLog
-from leafmagic.looks import AttributeStored, Bound
+from leafmagic.looks import AttributeStored, Bound, Event
 from leafmagic.owners import is_users_name
 from leafmagic.peeks import inside, is_a, method_of, parts_of, registered_in
 from leafmagic.retaining import retain_if_possible
@@ -263,3 +264,25 @@ def caller_file() -> str:
     """Return the file name of the code that called into leafmagic."""
     frame = _caller(2)
     return frame.f_code.co_filename if frame is not None else ""
+
+
+def adopted(
+    tensors: tuple[Tensor, ...],
+    namespace: dict[str, Any],
+    ledger: Ledger,
+    ordinal: Callable[[], int],
+) -> Iterator[Event]:
+    """Take in tensors that exist, with the names that a namespace has for what lies behind them.
+
+    Yields
+    ------
+    Event
+        What a trace would have seen of them.
+    """
+    tids = tuple(ledger.tensor(tensor) for tensor in tensors)
+    yield OpCalled(ordinal(), 0, "", False, tids, (), *ledger.take(), True, ())
+    for name, value in list(namespace.items()):
+        if issubclass(type(value), Tensor) and is_users_name(name):
+            tid = tid_of(value)
+            if tid >= 0 and ledger.knows(value):
+                yield Bound(ordinal(), "", name, tid, None, "", "", (), ())

@@ -12,6 +12,7 @@ from leafmagic.breaks import Measured
 from leafmagic.counting import readable
 
 Key = tuple[str, int]
+Kind = tuple[torch.device, torch.dtype]
 
 _SAMPLE = 4_096
 """So many elements, evenly spread, stand for all in a histogram."""
@@ -21,18 +22,25 @@ BINS = HIGHEST - LOWEST + 1
 
 
 class Readout:
-    """Measures tensors, and fetches what it measured in one transfer for each device."""
+    """Measures tensors, and fetches what it measured in one transfer for each device.
+
+    Attributes
+    ----------
+    transfers : int
+        How many there were.
+    """
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[torch.device, torch.dtype], list[Tensor]] = {}
-        self._owners: dict[tuple[torch.device, torch.dtype], list[tuple[Any, int]]] = {}
+        self._numbers: dict[Kind, list[Tensor]] = {}
+        """Tensors of no dimension, stacked when they are fetched."""
+        self._owners: dict[Kind, list[tuple[Any, int]]] = {}
         self._sizes: dict[Key, int] = {}
         self.transfers = 0
 
     def begin(self, root: Tensor | None) -> None:
         """Take down the value that a pass begins at, if it is one number."""
         if root is not None and root.numel() == 1 and readable((root,)) and not root.is_complex():
-            self._put("root", root.detach().reshape(1))
+            self._put("root", root.detach().reshape(()))
 
     def add(self, key: Key, grad: Tensor, *, histogram: bool) -> bool:
         """Measure a gradient.
@@ -53,65 +61,72 @@ class Readout:
         """
         if key in self._sizes or not grad.numel():
             return True
-        self._sizes[key] = grad.numel()
         grad = grad.detach()
         if grad.is_complex():
             grad = torch.view_as_real(grad.resolve_conj())
-        low, high = torch.aminmax(grad)
-        wide = torch.float64 if grad.dtype is torch.float64 else torch.float32
+        self._sizes[key] = grad.numel()
+        wide = _wide(grad)
         norm = torch.linalg.vector_norm(grad, dtype=wide)
-        filled = torch.count_nonzero(grad)
-        facts = [norm, low.to(wide), high.to(wide), grad.mean(dtype=wide), filled.to(wide)]
-        self._put(key, torch.stack(facts))
+        low, high = torch.aminmax(grad)
+        self._put(key, norm, low.to(wide), high.to(wide), grad.sum(dtype=wide))
+        self._put(("filled", *key), torch.count_nonzero(grad))
         if histogram:
-            self._put(("histogram", *key), _histogram(grad).to(wide))
+            self._put(("histogram", *key), *_histogram(grad).unbind())
         here = grad.device.type == "cpu"
         if here and math.isfinite(norm.item()):
             return True
-        self._put(("bad", *key), torch.isfinite(grad).logical_not_().sum().to(wide).reshape(1))
+        self._put(("bad", *key), torch.isfinite(grad).logical_not_().sum())
         if here:
             # The sum of squares may be too large for its type where no element is.
-            self._put(("large", *key), torch.linalg.vector_norm(grad.to(torch.float64)).reshape(1))
+            self._put(("large", *key), torch.linalg.vector_norm(grad.to(torch.float64)))
         return False
 
     def moved(self, tid: int, before: Tensor, now: Tensor) -> None:
         """Compare the values of a leaf with those from before a step."""
-        wide = torch.float64 if now.dtype is torch.float64 else torch.float32
-        change = torch.linalg.vector_norm((now - before), dtype=wide)
-        size = torch.linalg.vector_norm(before, dtype=wide)
-        self._put(("moved", tid), torch.stack([change, size]))
+        norm, wide = torch.linalg.vector_norm, _wide(now)
+        self._put(("moved", tid), norm(now - before, dtype=wide), norm(before, dtype=wide))
 
-    def _put(self, owner: Any, row: Tensor) -> None:
-        key = row.device, row.dtype
-        self._rows.setdefault(key, []).append(row)
-        self._owners.setdefault(key, []).append((owner, row.numel()))
+    def _put(self, owner: Any, *numbers: Tensor) -> None:
+        kind = numbers[0].device, numbers[0].dtype
+        self._numbers.setdefault(kind, []).extend(numbers)
+        self._owners.setdefault(kind, []).append((owner, len(numbers)))
 
     def fetch(self) -> tuple[float | None, dict[Key, Measured], list[tuple[int, float]]]:
         """Return the value of the root, what was measured, and how far leaves moved."""
-        numbers: dict[Any, list[float]] = {}
-        for key, rows in self._rows.items():
-            device = key[0]
-            if device.type != "cpu":
-                # Hooks may have run on other streams.
-                torch.accelerator.synchronize(device)
-            flat = torch.cat(rows).tolist()
-            self.transfers += 1
+        found: dict[Any, list[float]] = {}
+        for device in {device for device, _ in self._numbers}:
+            kinds = [kind for kind in self._numbers if kind[0] == device]
+            flat = self._bring(device, kinds)
             at = 0
-            for owner, size in self._owners[key]:
-                numbers[owner] = flat[at : at + size]
+            for owner, size in (owned for kind in kinds for owned in self._owners[kind]):
+                found[owner] = flat[at : at + size]
                 at += size
         sizes = dict(self._sizes)
         self.clear()
-        value = numbers.get("root", [None])[0]
-        found = {key: _measured(key, size, numbers) for key, size in sizes.items()}
-        moved = [
-            (owner[1], _ratio(*pair)) for owner, pair in numbers.items() if owner[0] == "moved"
-        ]
-        return value, found, moved
+        value = found.get("root", [None])[0]
+        measured = {key: _measured(key, size, found) for key, size in sizes.items()}
+        moved = [(key[1], _ratio(*pair)) for key, pair in found.items() if key[0] == "moved"]
+        return value, measured, moved
+
+    def _bring(self, device: torch.device, kinds: list[Kind]) -> list[float]:
+        """Fetch all numbers that lie on a device."""
+        if device.type != "cpu":
+            # Hooks may have run on other streams.
+            torch.accelerator.synchronize(device)
+        double = device.type == "cpu" or any(dtype is torch.float64 for _, dtype in kinds)
+        wide = torch.float64 if double else torch.float32
+        self.transfers += 1
+        flat = torch.cat([torch.stack(self._numbers[kind]).to(wide) for kind in kinds])
+        numbers: list[float] = flat.tolist()
+        return numbers
 
     def clear(self) -> None:
         """Forget what was not fetched."""
-        self._rows, self._owners, self._sizes = {}, {}, {}
+        self._numbers, self._owners, self._sizes = {}, {}, {}
+
+
+def _wide(tensor: Tensor) -> torch.dtype:
+    return torch.float64 if tensor.dtype is torch.float64 else torch.float32
 
 
 def _ratio(change: float, size: float) -> float:
@@ -121,13 +136,14 @@ def _ratio(change: float, size: float) -> float:
 
 
 def _measured(key: Key, size: int, numbers: dict[Any, list[float]]) -> Measured:
-    norm, low, high, mean, filled = numbers[key]
+    norm, low, high, total = numbers[key]
+    filled = numbers[("filled", *key)][0]
     bad = int(numbers.get(("bad", *key), [0.0])[0])
     if math.isinf(norm) and not bad:
         norm = numbers.get(("large", *key), [norm])[0]
     histogram = tuple(map(int, numbers.get(("histogram", *key), ())))
     largest = low if math.isnan(low) else max(abs(low), abs(high))
-    return Measured(norm, largest, mean, 1 - filled / size, bad, size, histogram)
+    return Measured(norm, largest, total / size, 1 - filled / size, bad, size, histogram)
 
 
 def _histogram(grad: Tensor) -> Tensor:

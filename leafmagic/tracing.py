@@ -19,17 +19,17 @@ from leafmagic.carry import fetch, leave
 from leafmagic.cell import CellSource
 from leafmagic.documents import document_of
 from leafmagic.errors import StrictError
-from leafmagic.events import OpCalled, OpRepeated
+from leafmagic.events import OpRepeated
 from leafmagic.findings import KINDS, RULES, Finding, Findings
 from leafmagic.graph import AutogradGraph
 from leafmagic.histories import histories_of
 from leafmagic.holders import kept_events
 from leafmagic.hooked import overwriting
-from leafmagic.ledger import tid_of
-from leafmagic.looks import Bound, Finished, Owned
+from leafmagic.looks import Finished, Owned
 from leafmagic.model import Model
 from leafmagic.options import Options
-from leafmagic.owners import ParameterPaths, is_users_name, owned_events
+from leafmagic.owners import ParameterPaths, owned_events
+from leafmagic.progress import Loop, loops_around
 from leafmagic.recorder import Recorder
 from leafmagic.recording import NEWEST, Trace
 from leafmagic.retaining import Retainer
@@ -101,7 +101,7 @@ class Tracer(Trace):
         self._recorder.passes.watching = self.options.grads != "off"
         self.meter = self._recorder.passes.meter
         self.meter.set(self.options)
-        self.loops: tuple[Any, ...] = ()
+        self.loops: tuple[Loop, ...] = ()
         self._recorder.ops.on_overwritten = self._overwritten
         self._recorder.accesses.on_unfilled = self._recorder.on_refused_copy = self._own
         self._log = self._recorder.log
@@ -117,7 +117,7 @@ class Tracer(Trace):
         self._error = ""
         self._notes: list[str] = []
         self._began = self._ended = self._own_s = self._refreshed = self._refresh_cost = 0.0
-        self._entered = 0
+        self._looked, self._entered = 0.0, 0
 
     def __enter__(self) -> Tracer:
         """Start, with the caller's globals as the namespace."""
@@ -197,16 +197,7 @@ class Tracer(Trace):
     def adopt(self, tensors: tuple[Tensor, ...]) -> None:
         """Take in tensors that exist, with the names that the namespace has for them."""
         ledger, namespace = self._recorder.ledger, self._namespace or {}
-        tids = tuple(ledger.tensor(tensor) for tensor in tensors)
-        self._log.emit(
-            OpCalled(self._log.next_ordinal(), 0, "", False, tids, (), *ledger.take(), True, ())
-        )
-        for name, value in list(namespace.items()):
-            if issubclass(type(value), Tensor) and is_users_name(name):
-                tid = tid_of(value)
-                if tid >= 0 and ledger.knows(value):
-                    ordinal = self._log.next_ordinal()
-                    self._log.emit(Bound(ordinal, "", name, tid, None, "", "", (), ()))
+        self._log.extend(names.adopted(tensors, namespace, ledger, self._log.next_ordinal))
         self._refresh(final=True)
         self.drain()
 
@@ -251,8 +242,10 @@ class Tracer(Trace):
         if error is not None:
             self._annotate(error)
             return
-        passed = time.perf_counter() - self._refreshed
-        due = passed > max(_REFRESH_S, _SHARE * self._refresh_cost)
+        now = time.perf_counter()
+        if now - self._looked > _REFRESH_S:
+            self._looked, self.loops = now, loops_around(sys._getframe(1))
+        due = now - self._refreshed > max(_REFRESH_S, _SHARE * self._refresh_cost)
         due = due and not torch._C._autograd._profiler_enabled()  # it would count our ops
         if self.options.grads != "off" and due:
             with torch._C.DisableTorchFunction(), torch.no_grad():

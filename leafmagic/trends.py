@@ -118,6 +118,13 @@ class Trends:
 
     def measured(self, event: GradientsMeasured) -> None:
         """Take in what was measured in a pass, before its end was told."""
+        # Leaves moved between the pass that was measured before and this one.
+        for tid, ratio in event.moved:
+            record = self._slots.tensors.get(tid)
+            trend = None if record is None else self.leaves.get(record.index)
+            if trend is not None and trend.stats is not None and trend.series is not None:
+                trend.stats = dataclasses.replace(trend.stats, update=ratio)
+                trend.series.set_last("update", ratio)
         if event.began:
             root = self.roots.get(event.site)
             step = 1 if root is None else root.steps + 1
@@ -126,12 +133,6 @@ class Trends:
             root.waiting = event.value
             self._leaves(event, step)
             self._nodes(event, step)
-        for tid, ratio in event.moved:
-            record = self._slots.tensors.get(tid)
-            trend = None if record is None else self.leaves.get(record.index)
-            if trend is not None and trend.stats is not None and trend.series is not None:
-                trend.stats = _with_update(trend.stats, ratio)
-                trend.series.set_last("update", ratio)
 
     def _leaves(self, event: GradientsMeasured, step: int) -> None:
         for tid, numbers in event.leaves:
@@ -179,7 +180,3 @@ class Trends:
 def _stats(numbers: Measured, step: int) -> GradStats:
     norm, largest, mean, zeros, bad, size, histogram = numbers
     return GradStats(step, norm, largest, mean, zeros, bad, size, None, histogram)
-
-
-def _with_update(stats: GradStats, ratio: float) -> GradStats:
-    return dataclasses.replace(stats, update=ratio)

@@ -189,6 +189,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "names",
         "options",
         "owners",
+        "progress",
         "recorder",
         "recording",
         "retaining",

@@ -1,0 +1,366 @@
+"""What is measured of gradients over the steps of a loop, and what is made of it."""
+
+from __future__ import annotations
+
+import gc
+import math
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import leafmagic
+from leafmagic.meters import Meter
+from leafmagic.readout import BINS, Readout
+from leafmagic.recording import Trace
+from tracing_kit import Ran, both, check_well, run_traced
+
+NET = """
+torch.manual_seed(1)
+net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x, y = torch.randn(16, 4), torch.randn(16, 1)
+"""
+LOOP = (
+    NET
+    + """
+for step in range(7):
+    opt.zero_grad()
+    loss = ((net(x) - y) ** 2).mean()
+    loss.backward()
+    opt.step()
+"""
+)
+
+
+def training(ran: Ran) -> dict[str, Any]:
+    found: dict[str, Any] = ran.trace.document()["training"]
+    return found
+
+
+def check_numbers(stats: Any, grad: torch.Tensor) -> None:
+    assert stats.norm == pytest.approx(float(grad.norm()), rel=1e-5)
+    assert stats.max == pytest.approx(float(grad.abs().max()), rel=1e-5)
+    assert stats.mean == pytest.approx(float(grad.mean()), rel=1e-4, abs=1e-7)
+    assert stats.zeros == pytest.approx(float((grad == 0).float().mean()))
+    assert (stats.bad, stats.size) == (0, grad.numel())
+
+
+def test_numbers_are_those_of_the_gradients() -> None:
+    ran = run_traced(NET + "h = net(x).relu()\nh.retain_grad()\nloss = h.sum()\nloss.backward()")
+    check_well(ran)
+    for name, parameter in ran.ns["net"].named_parameters():
+        check_numbers(ran.node(f"net.{name}").stats, parameter.grad)
+    check_numbers(ran.node("h").stats, ran.ns["h"].grad)
+    (op,) = [
+        n
+        for n in ran.trace.graph.nodes
+        if n.name == "ReluBackward0" and n.source == "net(x).relu()"
+    ]
+    assert op.stats == ran.node("h").stats
+    assert ran.node("loss").stats.norm == 1
+
+
+def test_every_node_is_measured_in_every_step_of_a_loop() -> None:
+    ran = run_traced(LOOP, grads="norm")
+    check_well(ran)
+    ops = [node for node in ran.trace.graph.nodes if node.kind == "op"]
+    assert len(ops) >= 7
+    assert {node.stats.step for node in ops} == {7}
+    assert {len(node.trend) for node in ops} == {7}
+    assert training(ran)["sampled"]["passes"] == training(ran)["sampled"]["of"] == 7
+
+
+def test_results_are_the_same_bit_for_bit() -> None:
+    for options in ({"grads": "norm", "histogram": True}, {"grads": "off"}, {}):
+        plain, traced = both(LOOP, **options)
+        check_well(traced)
+        pairs = zip(plain.ns["net"].parameters(), traced.ns["net"].parameters(), strict=True)
+        assert all(torch.equal(a, b) and torch.equal(a.grad, b.grad) for a, b in pairs)
+
+
+def test_the_update_of_a_step_is_told_in_terms_of_the_weights() -> None:
+    text = """
+w = torch.full((5000,), 2.0, requires_grad=True)
+for step in range(4):
+    (w * 3).sum().backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
+    ran = run_traced(text, grads="norm")
+    expected = [0.3 / value for value in (2.0, 1.7, 1.4, 1.1)]
+    assert ran.trace.history("w")["update"] == pytest.approx(expected, rel=1e-4)
+    assert ran.node("w").stats.update == pytest.approx(expected[-1], rel=1e-4)
+
+
+def test_an_update_that_has_not_come_yet_is_not_told() -> None:
+    ran = run_traced("w = torch.ones(3, requires_grad=True)\n(w * 2).sum().backward()")
+    assert ran.node("w").stats.update is None
+    assert math.isnan(ran.trace.history("w")["update"][0])
+
+
+def test_gradients_that_add_up_are_counted() -> None:
+    text = (
+        NET
+        + """
+opt.zero_grad()
+for part in range(3):
+    net(x).sum().backward()
+"""
+    )
+    node = run_traced(text).node("net.0.weight")
+    assert (node.passes, node.grad_state, node.cleared_line) == (3, "fresh", None)
+    node = run_traced(text + "opt.step()\n").node("net.0.weight")
+    assert (node.passes, node.grad_state, node.stepped_line) == (3, "used", 10)
+    node = run_traced(text + "opt.step()\nopt.zero_grad()\n").node("net.0.weight")
+    assert (node.passes, node.grad_state, node.cleared_line) == (0, "cleared", 11)
+
+
+def test_the_node_where_a_gradient_breaks_in_the_midst_of_a_loop_is_marked() -> None:
+    text = """
+w = torch.tensor([9.0, 1.0], requires_grad=True)
+for step in range(12):
+    w.grad = None
+    scaled = w * 2
+    root = scaled.sqrt()
+    loss = root.sum()
+    loss.backward()
+    with torch.no_grad():
+        w -= torch.tensor([0.0, 0.125])
+"""
+    ran = run_traced(text, grads="norm")
+    marked = [(n.name, n.line, n.breaks) for n in ran.trace.graph.nodes if n.breaks]
+    assert marked == [("SqrtBackward0", 6, "inf")]
+    assert "LM901" in {finding.code for finding in ran.trace.findings}
+    assert ran.trace.history("w")["bad"][:8].tolist() == [0] * 8
+    assert ran.trace.history("w")["bad"][8] == 1
+
+
+def test_a_gradient_that_was_broken_before_blames_nobody() -> None:
+    text = """
+w = torch.ones(2, requires_grad=True)
+w.grad = torch.tensor([float("nan"), 0.0])
+(w * 2).sum().backward()
+"""
+    ran = run_traced(text)
+    assert [n for n in ran.trace.graph.nodes if n.breaks] == []
+    assert ran.node("w").stats.bad == 1
+
+
+def test_each_place_of_backward_is_a_root_of_its_own() -> None:
+    text = """
+d = torch.nn.Linear(3, 1)
+g = torch.nn.Linear(2, 3)
+for step in range(5):
+    d.zero_grad()
+    loss_d = d(torch.randn(4, 3)).mean() + d(g(torch.randn(4, 2)).detach()).pow(2).mean()
+    loss_d.backward()
+    g.zero_grad()
+    loss_g = -d(g(torch.randn(4, 2))).mean()
+    loss_g.backward()
+"""
+    ran = run_traced(text)
+    check_well(ran)
+    roots = training(ran)["roots"]
+    assert [(r["name"], r["line"], r["steps"]) for r in roots] == [
+        ("loss_d", 7, 5),
+        ("loss_g", 10, 5),
+    ]
+    assert training(ran)["steps"] == 5
+    names = [{ran.trace.graph.node(i).name for i in root["nodes"]} for root in roots]
+    assert {"d.weight", "loss_d"} <= names[0]
+    assert {"d.weight", "g.weight", "loss_g"} <= names[1]
+    assert "g.weight" not in names[0]
+    assert roots[0]["last"] == pytest.approx(ran.ns["loss_d"].item())
+    assert [step for step, _ in roots[1]["curve"]] == [1, 2, 3, 4, 5]
+
+
+def test_parameters_are_listed_with_what_became_of_them() -> None:
+    text = """
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.spare = torch.nn.Linear(3, 3), torch.nn.Linear(3, 2)
+        self.head = torch.nn.Linear(3, 1)
+        self.body.weight.requires_grad_(False)
+    def forward(self, x):
+        return self.head(self.body(x))
+net = Net()
+net(torch.randn(2, 3)).sum().backward()
+"""
+    table = {row["name"]: row for row in training(run_traced(text))["parameters"]}
+    assert list(table) == [
+        f"net.{part}.{name}" for part in ("body", "spare", "head") for name in ("weight", "bias")
+    ]
+    states = [row["state"] for row in table.values()]
+    assert states == ["frozen", "trained", "never reached", "never reached", "trained", "trained"]
+    assert table["net.spare.weight"]["shape"] == [2, 3]
+    assert table["net.head.weight"]["norm"] > 0
+
+
+def test_steps_and_histories_are_kept_with_a_saved_trace(tmp_path: Path) -> None:
+    ran = run_traced(LOOP, grads="norm")
+    trace = ran.trace
+    trace.save(tmp_path / "loop.json")
+    for one in (trace, leafmagic.load(tmp_path / "loop.json")):
+        assert isinstance(one, Trace)
+        assert (one.steps.count, len(one.steps)) == (7, 7)
+        assert [step.step for step in one.steps] == [1, 2, 3, 4, 5, 6, 7]
+        assert (one.steps[-1].name, one.steps[-1].line) == ("loss", 10)
+        assert one.steps[-1].value == pytest.approx(ran.ns["loss"].item())
+        assert one.history("loss")["value"][-1] == one.steps[-1].value
+        assert one.history("net.0.weight")["step"].tolist() == [1, 2, 3, 4, 5, 6, 7]
+        table = one.to_dataframe()
+        assert list(table.columns[:3]) == ["name", "step", "norm"]
+        assert len(table) == 4 * 7
+        with pytest.raises(KeyError, match=r"net\.0\.weight"):
+            one.history("nothing")
+
+
+def test_a_trace_without_a_pass_has_no_steps() -> None:
+    trace = run_traced("w = torch.ones(3, requires_grad=True)\nh = w * 2").trace
+    assert (trace.steps.count, list(trace.steps)) == (0, [])
+    assert trace.document()["training"] == {}
+    assert len(trace.to_dataframe()) == 0
+    with pytest.raises(KeyError, match="there is nothing"):
+        trace.history("w")
+
+
+def test_what_autograd_grad_returns_is_measured_too() -> None:
+    text = """
+w = torch.ones(3, requires_grad=True)
+for step in range(3):
+    g, = torch.autograd.grad((w * 5).sum(), w)
+"""
+    ran = run_traced(text, grads="norm")
+    check_well(ran)
+    assert ran.node("w").stats.norm == pytest.approx(5 * 3**0.5)
+    assert ran.trace.steps.count == 3
+
+
+def test_odd_gradients_are_measured_or_left_out() -> None:
+    text = """
+emb = torch.nn.Embedding(10, 3, sparse=True)
+half = torch.ones(4, dtype=torch.bfloat16, requires_grad=True)
+wave = torch.ones(3, dtype=torch.complex64, requires_grad=True)
+none = torch.ones(0, requires_grad=True)
+loss = emb(torch.tensor([1, 2])).sum() + half.sum() + wave.abs().sum()
+(loss + none.sum()).backward()
+"""
+    ran = run_traced(text, histogram=True)
+    check_well(ran)
+    assert ran.node("emb.weight").stats is None
+    assert ran.node("half").stats.norm == 2
+    assert ran.node("wave").stats.zeros == pytest.approx(0.5)  # the imaginary parts
+    assert ran.node("wave").stats.bad == 0
+
+
+def test_a_norm_that_is_too_large_for_its_type_is_no_broken_gradient() -> None:
+    text = "w = torch.ones(4, requires_grad=True)\n((w * 1e20).sum() * 1e18).backward()"
+    ran = run_traced(text)
+    assert ran.node("w").stats.norm == pytest.approx(2e38, rel=1e-5)
+    assert (ran.node("w").stats.bad, ran.node("w").breaks) == (0, "")
+    assert ran.trace.findings == ()
+
+
+def test_a_histogram_counts_elements_by_their_power_of_ten() -> None:
+    text = """
+scale = torch.tensor([0.0, 1e-12, 2e-3, 5e-3, 1.0, 3.0, 20.0, 5e6])
+w = torch.ones(8, requires_grad=True)
+(w * scale).sum().backward()
+"""
+    histogram = run_traced(text, histogram=True).node("w").stats.histogram
+    assert len(histogram) == BINS == 12
+    assert histogram == (1, 0, 0, 0, 0, 2, 0, 0, 2, 1, 0, 1)
+    assert run_traced(text).node("w").stats.histogram == ()
+
+
+def test_a_pass_is_fetched_in_one_transfer_for_each_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    readouts: list[Readout] = []
+    begin = Readout.begin
+    monkeypatch.setattr(Readout, "begin", lambda r, root: (readouts.append(r), begin(r, root))[1])
+    ran = run_traced(LOOP, grads="norm", histogram=True)
+    check_well(ran)
+    assert len(set(map(id, readouts))) == 1
+    # One for each pass, and one at the end for the last update.
+    assert readouts[0].transfers == 8
+
+
+def test_the_share_decides_how_many_passes_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("leafmagic.meters.time.perf_counter", lambda: now)
+    meter = Meter(None, None)  # type: ignore[arg-type]
+    measured = 0
+    for _ in range(1_000):
+        if meter.is_due(1):
+            measured += 1
+            meter._sites.add(1)
+            meter.seconds += 0.004
+            meter._last_s = 0.004
+            now += 0.004
+        now += 0.01
+    assert meter.seconds <= 0.05 * now + 0.01
+    assert meter.seconds >= 0.04 * now
+    assert measured > 50
+    meter.on = "off"
+    assert not meter.is_due(2)
+    meter.on = "norm"
+    assert meter.is_due(1)
+
+
+def test_hooks_go_with_the_pass_and_nothing_is_kept_alive() -> None:
+    text = NET + "loss = net(x).sum()\nloss.backward(retain_graph=True)\n"
+    ran = run_traced(text, grads="norm")
+    called: list[int] = []
+    add = Readout.add
+    Readout.add = lambda self, *a, **k: (called.append(1), add(self, *a, **k))[1]  # type: ignore[method-assign]
+    try:
+        ran.ns["loss"].backward()
+    finally:
+        Readout.add = add  # type: ignore[method-assign]
+    assert called == []
+    refs = [weakref.ref(p) for p in ran.ns["net"].parameters()]
+    refs += [weakref.ref(p.grad) for p in ran.ns["net"].parameters()]
+    refs.append(weakref.ref(ran.ns["loss"]))
+    ran.ns.clear()
+    gc.collect()
+    assert [ref for ref in refs if ref() is not None] == []
+
+
+def test_an_error_in_a_hook_of_ours_ends_the_trace_and_not_the_cell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> bool:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(Readout, "add", fail)
+    ran = run_traced(LOOP)
+    assert ran.error is None
+    assert ran.notes == ["leafmagic stopped recording: RuntimeError: no"]
+    assert ran.ns["net"][0].weight.grad is not None
+
+
+def test_a_pass_that_raises_is_not_measured_and_leaves_no_hook() -> None:
+    text = """
+class Bad(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        raise ValueError("here")
+w = torch.ones(3, requires_grad=True)
+for step in range(2):
+    loss = Bad.apply(w * 3).sum()
+    try:
+        loss.backward(retain_graph=True)
+    except ValueError:
+        pass
+"""
+    ran = run_traced(text, grads="norm")
+    check_well(ran)
+    assert ran.trace.steps.count == 0
+    assert ran.node("w").stats is None
