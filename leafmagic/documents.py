@@ -36,7 +36,9 @@ def document_of(
     graph, findings, cell = trace.graph, trace.findings, trace.cell
     training = training_of(trace.model, graph)
     if training:
-        training.update(sampled=_sampled(trace), loops=[loop._asdict() for loop in trace.loops])
+        # What was seen last of loops that came to their end is a little too old.
+        loops = trace.loops if trace.running or error else ()
+        training.update(sampled=_sampled(trace), loops=[loop._asdict() for loop in loops])
     return {
         "schema_version": SCHEMA_VERSION,
         "leafmagic": __version__,

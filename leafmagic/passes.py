@@ -226,4 +226,4 @@ def _value_of(roots: list[Tensor]) -> float | None:
     root = roots[0]
     if root.device.type != "cpu" or root.numel() != 1 or not root.is_floating_point():
         return None
-    return root.item() if is_calm() else None
+    return root.detach().item() if is_calm() else None

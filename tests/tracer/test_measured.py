@@ -364,3 +364,25 @@ for step in range(2):
     check_well(ran)
     assert ran.trace.steps.count == 0
     assert ran.node("w").stats is None
+
+
+def test_loops_are_told_while_they_run_and_where_they_were_left() -> None:
+    text = """
+import leafmagic, time
+seen = []
+w = torch.ones(3, requires_grad=True)
+for epoch in range(2):
+    for batch in [1, 2, 3, 4]:
+        (w * batch).sum().backward()
+        time.sleep(0.11)
+        seen.append(leafmagic.last().document()["training"]["loops"])
+"""
+    ran = run_traced(text)
+    check_well(ran)
+    seen = [[(loop["line"], loop["done"], loop["total"]) for loop in at] for at in ran.ns["seen"]]
+    assert seen[1] == [(5, 1, 2), (6, 2, 4)]
+    assert seen[-1] == [(5, 2, 2), (6, 4, 4)]
+    assert training(ran)["loops"] == []
+    ran = run_traced(text + "        if epoch: 1 / 0\n")
+    assert isinstance(ran.error, ZeroDivisionError)
+    assert training(ran)["loops"][0] == {"what": "range", "line": 5, "done": 2, "total": 2}
