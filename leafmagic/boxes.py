@@ -114,7 +114,9 @@ def make_box(node: NodeDict, level: Level, *, running: bool = False) -> Box:
         sub = f"line {line}" if line is not None and level == "ops" else ""
         return Box(node["id"], "op", "op", elide(op_title(node), _LABEL_CHARS), sub)
     label = name_of(node) or str(node.get("op") or "") or "tensor"
-    dtype, grad, stats = dtype_text(node), grad_text(node), node.get("stats")
+    dtype, grad = dtype_text(node), grad_text(node)
+    filled = node.get("retains_grad") or (node.get("is_leaf") and node.get("requires_grad"))
+    stats = node.get("stats") if filled else None
     if stats and running and not grad:
         grad = f"grad {float(stats['norm']):.3g}"
     parts = [varying_shape(node), "" if dtype == "float32" else dtype, grad, version_text(node)]

@@ -806,11 +806,12 @@ function view(store, root, twin, signal) {
     if (fromData && wait > 0) return void (sideSoon = setTimeout(() => renderSide(), wait));
     body.classList.toggle("lm-wide", ui.tab === "parameters");
     const all = found(), worst = all.some((f) => f.severity === "error") ? "error" : all.some((f) => f.severity === "warning") ? "warning" : "info";
-    const items = [["warnings", "Warnings", all.length], ["tensors", "Tensors", [...nodes.values()].filter((n) => n.kind === "tensor" && (n.name || geo.boxes.has(n.id))).length], ((store.doc.training || {}).parameters || []).length && ["parameters", "Parameters", null], ["node", "Details", null]].filter(Boolean);
+    const table = ((store.doc.training || {}).parameters || []).length > 0;
+    const items = [["warnings", "Warnings", all.length], ["tensors", "Tensors", [...nodes.values()].filter((n) => n.kind === "tensor" && (n.name || geo.boxes.has(n.id))).length], table && ["parameters", "Params", null], ["node", "Details", null]].filter(Boolean);
     morph(tabs, items.map(([id, label, n]) => h("button", {
-      role: "tab", "data-tab": id, "aria-selected": String(ui.tab === id), "aria-controls": panel.id, tabindex: ui.tab === id ? 0 : -1,
+      role: "tab", "data-tab": id, "aria-label": id === "parameters" ? "Parameters" : null, "aria-selected": String(ui.tab === id), "aria-controls": panel.id, tabindex: ui.tab === id ? 0 : -1,
       onclick: () => { ui.tab = id; ui.chosen = true; renderSide(); },
-    }, id === "warnings" && n ? icon(worst, 12) : null, label, n == null ? null : h("span.num", {}, n.toLocaleString("en")))));
+    }, id === "warnings" && n ? icon(worst, 12) : null, label, n == null || (table && id === "tensors") ? null : h("span.num", {}, n.toLocaleString("en")))));
     const key = ui.tab + (ui.tab === "node" ? ui.sel : "");
     panel.setAttribute("aria-label", ui.tab);
     morph(panel, PANELS[ui.tab]());

@@ -64,8 +64,9 @@ function gradBadge(n, ui) {
   const seen = ui.sums.get(n.id) || 0, sum = Math.max(ui.running ? seen : 0, n.passes || 0);
   ui.sums.set(n.id, Math.max(seen, sum));
   const many = sum > 1 ? ` Σ${sum > 999 ? "999+" : sum}` : "";
-  if (ui.running) return n.has_grad || (n.stats && n.kind === "tensor") ? ["grad" + many, ""] : ["", ""];
-  if (n.grad_state === "cleared" && !n.has_grad) return ["cleared", "cleared"];
+  const filled = n.stats && ((n.is_leaf && n.requires_grad) || n.retains_grad);
+  if (ui.running) return n.has_grad || filled ? ["grad" + many, ""] : ["", ""];
+  if (n.grad_state === "cleared" && !n.has_grad && filled) return ["cleared", "cleared"];
   return n.has_grad ? ["grad" + many, n.grad_state === "used" ? "used" : ""] : ["", ""];
 }
 const scaleBar = ([lo, hi]) => h("li.scale", { title: "L2 norm of the gradient that arrives, logarithmic" }, "gradient norm", h("span.r", {}, power(lo)),
@@ -94,7 +95,7 @@ function chart(r, at) {
         s("path.grid", { d: "M0 0.5H100M0 33.5H100" }),
         s("path.loss", { d: lineOf(x, ys, 100, 33, { log }) }),
         near >= 0 && s("path.cross", { d: `M${x(near) * 100} 0V34` })),
-      h("span.hi", {}, num(hi)), h("span.lo", {}, num(lo), log ? " log" : ""),
+      h("span.hi", {}, num(hi)), hi > lo && h("span.lo", {}, num(lo), log ? " log" : ""),
       bad >= 0 && h("span.bad", { style: `left:${(x(bad) * 100).toFixed(1)}%`, title: `not finite from step ${pts[bad][0]}` }, "nan")));
 }
 function trainStrip(t, ui) {
