@@ -54,15 +54,15 @@ def _compact_node(node: Payload) -> dict[str, Any]:
     if kept.pop("in_newest", None) is None and "in_newest" in node:
         kept["in_newest"] = False
     if "trend" in kept:
-        kept["trend"] = [_short(norm) for norm in kept["trend"]]
+        kept["trend"] = [_short(norm, 3) for norm in kept["trend"]]
     if "stats" in kept:
         kept["stats"] = {k: _short(v) for k, v in kept["stats"].items() if v is not None}
     return kept
 
 
-def _short(value: Any) -> Any:
-    """Return a number with four digits, which is more than a page shows."""
-    return float(f"{value:.4g}") if isinstance(value, float) else value
+def _short(value: Any, digits: int = 4) -> Any:
+    """Return a number with as many digits as a page shows."""
+    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def _compact_training(training: Payload, nodes: Iterable[Payload]) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def diff(old: Payload, new: Payload) -> dict[str, Any]:
     -------
     dict
         The keys of the payload that changed. Nodes, also those of a level, are given
-        as ``{"set": [...], "del": [ids]}``, edges as ``{"at", "drop", "add"}`` (one
+        as ``{"set": [...], "del": [ids]}``, with the fields that changed, edges as ``{"at", "drop", "add"}`` (one
         splice), of ``training`` the keys that changed, everything else by its new value.
         Empty if nothing changed.
     """
@@ -118,8 +118,16 @@ def diff(old: Payload, new: Payload) -> dict[str, Any]:
 
 
 def _keyed(old: Sequence[Payload], new: Sequence[Payload]) -> dict[str, Any]:
+    """Return new nodes whole, and of others the fields that changed; None is a field gone."""
     before = {node["id"]: node for node in old}
-    changed = [node for node in new if before.pop(node["id"], None) != node]
+    changed = []
+    for node in new:
+        known = before.pop(node["id"], None)
+        if known is None:
+            changed.append(node)
+        elif known != node:
+            fields = {k: v for k, v in node.items() if k == "id" or known.get(k) != v}
+            changed.append(fields | dict.fromkeys(known.keys() - node.keys()))
     return {"set": changed, "del": list(before)}
 
 

@@ -57,7 +57,10 @@ def patched(old: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
             nodes = {n["id"]: n for n in old.get("nodes", ())}
             for gone in change["del"]:
                 nodes.pop(gone)
-            new[key] = list((nodes | {n["id"]: n for n in change["set"]}).values())
+            for fields in change["set"]:
+                merged = {**nodes.get(fields["id"], {}), **fields}
+                nodes[fields["id"]] = {k: v for k, v in merged.items() if v is not None}
+            new[key] = list(nodes.values())
         elif key == "edges":
             edges, at = list(old.get("edges", ())), change["at"]
             edges[at : at + change["drop"]] = change["add"]
@@ -95,7 +98,7 @@ def test_only_what_changed_is_sent() -> None:
     old, new = payload("ab", [("b", "a")]), payload("abc", [("b", "a"), ("c", "b")])
     new["nodes"][0] = node("a", hooks=1)
     changes = diff(old, new)
-    assert [n["id"] for n in changes["nodes"]["set"]] == ["a", "c"]
+    assert changes["nodes"]["set"] == [{"id": "a", "hooks": 1}, node("c")]
     assert changes["edges"] == {
         "at": 1,
         "drop": 0,

@@ -120,7 +120,10 @@ function apply(doc, b) {
   const byId = (list, change) => {
     const m = new Map((list || []).map((n) => [n.id, n]));
     for (const id of change.del) m.delete(id);
-    for (const n of change.set) m.set(n.id, n);
+    for (const n of change.set) { // only what changed; after a gap it may be of nobody
+      const old = m.get(n.id);
+      if (old || n.kind || n.w) m.set(n.id, { ...old, ...n });
+    }
     return [...m.values()];
   };
   const splice = (list, c) => [...(list || []).slice(0, c.at), ...c.add, ...(list || []).slice(c.at + c.drop)];
