@@ -7,32 +7,17 @@ graph of any depth can be folded.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
+from leafmagic.boxes import Box, Level, NodeDict, elide, make_box, name_of, short_op
 from leafmagic.graph import AutogradGraph
-
-Level = Literal["names", "ops"]
-NodeDict = Mapping[str, Any]
 
 _KEPT_STATES = frozenset({"leaf", "frozen leaf", "retained", "phantom leaf", "dead name"})
 _KIND_ORDER = {"next": 0, "output": 0, "data": 1, "base": 2, "cut": 3}
 _LABEL_CHARS = 24
-_SUB_CHARS = 36
 _SEVERITIES = ("info", "warning", "error")
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A node as one level shows it: `label` is printed big, `sub` small."""
-
-    id: str
-    kind: str
-    state: str
-    label: str
-    sub: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +43,18 @@ class LevelGraph:
         At most one for each pair of boxes, carried ones apart.
     markers : dict of str to str
         Box id to the gravest severity of the findings that belong there.
+    owner : mapping of str to str
+        For a folded node the box it is folded into.
+    made_by : mapping of str to str
+        For a computed tensor the op that made it: the gradient that arrives there is
+        the tensor's.
     """
 
     boxes: tuple[Box, ...]
     links: tuple[Link, ...]
     markers: dict[str, str]
+    owner: Mapping[str, str] = field(default_factory=dict)
+    made_by: Mapping[str, str] = field(default_factory=dict)
 
 
 def level_graph(document: AutogradGraph | Mapping[str, Any], level: Level) -> LevelGraph:
@@ -88,98 +80,12 @@ def level_graph(document: AutogradGraph | Mapping[str, Any], level: Level) -> Le
     raise ValueError(f"level must be 'names' or 'ops', not {level!r}")
 
 
-def short_op(node: NodeDict) -> str:
-    """Return an operation as the source would call it: ``"mul"`` for MulBackward0."""
-    if node.get("op"):
-        return str(node["op"])
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", op_title(node)).lower()
-
-
-def op_title(node: NodeDict) -> str:
-    """Return an autograd node's name without its suffix: ``"Mul"`` for MulBackward0."""
-    name = str(node.get("name") or node.get("op") or "op").rsplit("::", 1)[-1]
-    return re.sub(r"Backwards?\d*$", "", name) or name
-
-
-def shape_text(node: NodeDict) -> str:
-    """Return ``"[3, 4]"``, ``"scalar"``, or nothing where the shape is unknown."""
-    shape = node.get("shape")
-    if shape is None:
-        return ""
-    return f"[{', '.join(map(str, shape))}]" if shape else "scalar"
-
-
-def dtype_text(node: NodeDict) -> str:
-    """Return the dtype without ``torch.``."""
-    return str(node.get("dtype") or "").removeprefix("torch.")
-
-
-def grad_text(node: NodeDict) -> str:
-    """Return ``"grad 3.2e-01"``, ``"grad"`` where it was not measured, or nothing."""
-    if not node.get("has_grad"):
-        return ""
-    norm = node.get("grad_norm")
-    return "grad" if norm is None else f"grad {float(norm):.3g}"
-
-
-def version_text(node: NodeDict) -> str:
-    """Return ``"version 1"`` where an in-place write is worth seeing, or nothing.
-
-    A trainable leaf is written in place by every step of a training loop, which is right.
-    """
-    trained = node.get("is_leaf") and node.get("requires_grad")
-    version = node.get("version") or 0
-    return f"version {version}" if version and node.get("writes") and not trained else ""
-
-
-def name_of(node: NodeDict) -> str:
-    """Return the name a tensor is known by, a past one if it lost its last."""
-    if node.get("name"):
-        return str(node["name"])
-    names = node.get("names") or ()
-    return str(names[-1]["name"]) if names else str(node.get("module") or "")
-
-
-def elide(text: str, limit: int) -> str:
-    """Shorten `text` to `limit` characters on one line, keeping both ends."""
-    flat = " ".join(text.split())
-    if len(flat) <= limit:
-        return flat
-    tail = (limit - 1) // 3
-    return f"{flat[: limit - 1 - tail]}…{flat[len(flat) - tail :]}"
-
-
-def make_box(node: NodeDict, level: Level) -> Box:
-    """Return the box of a document's node, its two lines of text included."""
-    if node["kind"] == "op":
-        line = node.get("line")
-        sub = f"line {line}" if line is not None and level == "ops" else ""
-        return Box(node["id"], "op", "op", elide(op_title(node), _LABEL_CHARS), sub)
-    label = name_of(node) or str(node.get("op") or "") or "tensor"
-    dtype = dtype_text(node)
-    parts = [
-        shape_text(node),
-        "" if dtype == "float32" else dtype,
-        grad_text(node),
-        version_text(node),
-    ]
-    facts = " · ".join(part for part in parts if part)
-    computed = node.get("state") in ("non-leaf", "retained", "constant")
-    source = str(node.get("source") or "") if level == "names" and computed else ""
-    if source and source != label:
-        room = max(_SUB_CHARS - len(facts), 14)
-        facts = " · ".join(part for part in (elide(source, room), facts) if part)
-    state = str(node.get("state") or "non-leaf")
-    return Box(
-        node["id"], "tensor", state, elide(label, _LABEL_CHARS), elide(facts, _SUB_CHARS + 8)
-    )
-
-
 class _View:
     """A document's edges with the tensors that are not drawn taken out."""
 
     def __init__(self, document: Mapping[str, Any], *, keep_constants: bool) -> None:
         self.nodes: dict[str, NodeDict] = {node["id"]: node for node in document["nodes"]}
+        self.running = bool((document.get("status") or {}).get("running"))
         self.findings: Iterable[Mapping[str, Any]] = document.get("findings") or ()
         edges = [e for e in document["edges"] if {e["source"], e["target"]} <= self.nodes.keys()]
         # An in-place write gives a tensor a new grad_fn: the last one is its own.
@@ -257,10 +163,13 @@ class _View:
             if at in kept:
                 grave = max(finding["severity"], markers.get(at, "info"), key=_SEVERITIES.index)
                 markers[at] = grave
-        drawn = tuple(make_box(n, level) for node_id, n in self.nodes.items() if node_id in kept)
+        drawn = tuple(
+            make_box(n, level, running=self.running) for i, n in self.nodes.items() if i in kept
+        )
         at = {node_id: i for i, node_id in enumerate(self.nodes)}
         kept_links = sorted(_one_per_pair(links), key=lambda k: (at[k.source], at[k.target]))
-        return LevelGraph(drawn, tuple(kept_links), markers)
+        made_by = {tensor: op for tensor, (op, _) in self.made_by.items()}
+        return LevelGraph(drawn, tuple(kept_links), markers, owner, made_by)
 
 
 def _one_per_pair(links: Iterable[Link]) -> list[Link]:

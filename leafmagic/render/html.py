@@ -10,6 +10,7 @@ from typing import Any
 
 from leafmagic.render.html_css import page_css
 from leafmagic.render.svg import render_svg
+from leafmagic.render.training import PARAMETER_TITLES, odd_first, parameter_rows, told, training_of
 from leafmagic.render.words import (
     counts,
     facts,
@@ -66,6 +67,7 @@ def render_html(payload: Payload) -> str:
         *[f"<p class='note'>{_text(note)}</p>" for note in facts(payload)],
         _findings(payload, _PAGE_FINDINGS),
         _pictures(payload),
+        _training(payload),
         _table(payload),
         _source(payload),
         f"<footer>{_text(_versions(payload))}</footer></main>",
@@ -128,7 +130,8 @@ def _twin_findings(payload: Payload) -> str:
         parts.append(f"<li>{head}{_twin_diff(diff) if diff else ''}</li>")
     if len(found) > _TWIN_FINDINGS:
         parts.append(f"<li>and {plural(len(found) - _TWIN_FINDINGS, 'more finding')}</li>")
-    notes = "".join(f"<p>{_text(_short(note, 300))}</p>" for note in facts(payload)[:6])
+    said = [*facts(payload)[:6], *told(training_of(payload))]
+    notes = "".join(f"<p>{_text(_short(note, 300))}</p>" for note in said)
     return f"{notes}<ul>{''.join(parts)}</ul>" if parts else notes
 
 
@@ -230,6 +233,22 @@ def _table(payload: Payload) -> str:
     return (
         f"<section><h2>Tensors</h2><div class='wide'><table><thead>{head}</thead>"
         f"<tbody>{body}</tbody></table></div>{note}</section>"
+    )
+
+
+def _training(payload: Payload) -> str:
+    """Say how the loop went, and list the parameters, those without a gradient first."""
+    training = training_of(payload)
+    rows = odd_first(parameter_rows(training))
+    if not rows:
+        return ""
+    said = "".join(f"<p class='note'>{_text(line)}</p>" for line in told(training))
+    body = "".join(_row(row) for row in rows[:_PAGE_ROWS])
+    more = len(rows) - _PAGE_ROWS
+    note = f"<p class='note'>and {plural(more, 'more parameter')}</p>" if more > 0 else ""
+    return (
+        f"<section><h2>Training</h2>{said}<div class='wide'><table><thead>"
+        f"{_row(PARAMETER_TITLES, 'th')}</thead><tbody>{body}</tbody></table></div>{note}</section>"
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from leafmagic.graph import STATES
+from leafmagic.render.heat import HEAT, SIGNS, norm_of, scale_of, sign_of
 from leafmagic.render.payload import text_width
 from leafmagic.render.style import EDGE_WORDS, STATE_STYLES, TAG_PX
 
@@ -42,6 +43,24 @@ def legend_items(
     for severity, word in (("error", "an error"), ("warning", "a warning"), ("info", "a hint")):
         if severity in drawn["markers"].values():
             items.append(Item("marker", severity, f"{word} points here"))
+    return items + _gradient_items(payload, drawn)
+
+
+def _gradient_items(payload: Mapping[str, Any], drawn: Mapping[str, Any]) -> list[Item]:
+    scale = scale_of(payload["nodes"])
+    if scale is None:
+        return []
+    nodes = {node["id"]: node for node in payload["nodes"]}
+    norms = [norm_of(nodes.get(box.get("of"))) for box in drawn["nodes"]]
+    signs = {sign_of(norm) for norm in norms if norm is not None}
+    low, high = scale
+    items = [Item("scale", "", f"gradient norm, 1e{low} to 1e{high}")]
+    for key, words in (
+        ("vanishing", "vanishing: below 1e-6"),
+        ("exploding", "exploding: above 1e3"),
+    ):
+        if key in signs:
+            items.append(Item("sign", key, words))
     return items
 
 
@@ -95,6 +114,12 @@ def _swatch(group: ET.Element, item: Item) -> None:
         ET.SubElement(group, "rect", {**box, "class": css})
         at = {"class": f"b {css}t", "x": str(wide / 2 - 2), "y": "11"}
         ET.SubElement(group, "text", at).text = item.key
+    elif item.what == "scale":
+        for at_x in range(len(HEAT)):
+            box = {"x": str(3 * at_x), "y": "2", "width": "3", "height": "12"}
+            ET.SubElement(group, "rect", {**box, "class": f"g{at_x}"})
+    elif item.what == "sign":
+        ET.SubElement(group, "text", {"class": "n", "x": "13", "y": "13"}).text = SIGNS[item.key]
     else:
         ET.SubElement(group, "circle", {"class": f"m {item.key}", "cx": "13", "cy": "8", "r": "7"})
         ET.SubElement(group, "text", {"class": "b mt", "x": "13", "y": "12"}).text = "!"

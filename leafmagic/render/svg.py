@@ -6,12 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from leafmagic.levels import elide, grad_text
+from leafmagic.boxes import elide, grad_text
 from leafmagic.render import svg_css
 from leafmagic.render.geometry import CARRIED_ROOM, crop, edge_paths, runs_back, stubs_of
+from leafmagic.render.heat import scale_of
 from leafmagic.render.legend import legend_items, legend_width, place_legend
 from leafmagic.render.payload import text_width
 from leafmagic.render.style import STATE_STYLES, TAG_PX
+from leafmagic.render.svg_training import (
+    BAND_HEIGHT,
+    add_band,
+    add_flags,
+    add_gradients,
+    ran_words,
+    shift_of,
+    worth_a_band,
+)
+from leafmagic.render.training import training_of
 from leafmagic.render.words import counts, graph_label, plural, state_of, xml_safe
 
 Payload = Mapping[str, Any]
@@ -73,24 +84,37 @@ def _draw(
     items = legend_items(payload, drawn, states)
     width = max(graph_width, legend_width(items), _MIN_WIDTH) + 2 * _MARGIN
     note = _left_out(drawn)
-    legend_top = _HEADING + drawn["height"] + 2 * _MARGIN
+    training = training_of(payload)
+    top = _HEADING + (BAND_HEIGHT if worth_a_band(training) else 0)
+    legend_top = top + drawn["height"] + 2 * _MARGIN
     legend, legend_height = place_legend(items, width - 2 * _MARGIN)
     height = legend_top + legend_height + (24 if note else 0) + 14
+    scale = scale_of(payload["nodes"])
     root = _root(payload, drawn, level, (width, height))
-    _add(root, "style").text = svg_css.style_sheet(states, dark=dark)
+    _add(root, "style").text = svg_css.style_sheet(
+        states, dark=dark, measured=bool(training) or scale is not None
+    )
     _add(root, "rect", {"class": "page", "width": width, "height": height, "rx": 8})
     _heading(root, payload)
+    if top > _HEADING:
+        add_band(root, training, _MARGIN, 52, width - 2 * _MARGIN)
     left = _MARGIN + (width - 2 * _MARGIN - graph_width) // 2
-    canvas = _add(root, "g", {"transform": f"translate({left} {_HEADING + 14})"})
+    canvas = _add(root, "g", {"transform": f"translate({left} {top + 14})"})
     _add_edges(canvas, drawn, boxes, details)
     for node in drawn["nodes"]:
-        _add_box(canvas, node, details[node["id"]], drawn["markers"], tooltips)
+        group = _add_box(canvas, node, details[node["id"]], tooltips)
+        right, bottom = node["w"] // 2, node["h"] // 2
+        _add_badges(group, details[node["id"]], drawn["markers"].get(node["id"]), right, bottom)
+    if scale is not None:
+        add_gradients(canvas, drawn, details, scale)
+    add_flags(canvas, drawn, details)
     foot = _add(root, "g", {"transform": f"translate({_MARGIN} {legend_top})"})
     _add(foot, "path", {"class": "rule", "d": f"M0 -14H{width - 2 * _MARGIN}"})
     foot.extend(legend)
     if note:
         _add(foot, "text", {"class": "note", "y": legend_height + 16}).text = note
-    return ET.tostring(root, encoding="unicode", short_empty_elements=True)
+    # The space before "/>" can be in no text and no attribute: there ">" is escaped.
+    return ET.tostring(root, encoding="unicode").replace(" />", "/>")
 
 
 def _root(payload: Payload, drawn: Mapping[str, Any], level: str, size: tuple[int, int]) -> Element:
@@ -185,14 +209,13 @@ def _add_box(
     canvas: Element,
     node: Mapping[str, Any],
     detail: Mapping[str, Any],
-    markers: Mapping[str, str],
     tooltips: bool,
-) -> None:
+) -> Element:
     state = state_of(detail)
     style = STATE_STYLES[state]
-    group = _add(
-        canvas, "g", {"class": style.css, "transform": f"translate({node['x']} {node['y']})"}
-    )
+    css = style.css if detail.get("in_newest", True) else f"{style.css} old"
+    group = _add(canvas, "g", {"class": css, "transform": f"translate({node['x']} {node['y']})"})
+    middle = {"x": shift_of(node)} if node.get("heat") else {}
     if tooltips:
         _add(group, "title").text = xml_safe(tooltip(detail))
     right, bottom = node["w"] // 2, node["h"] // 2
@@ -200,17 +223,20 @@ def _add_box(
     if style.border == "double":
         _add(group, "rect", {**_rect(right - 3, bottom - 3, 6), "class": "in"})
     two_lines = bool(node["sub"])
-    base = {"class": "n", "y": (-2 if two_lines else 5) - (0 if state != "op" else 1)}
+    base = {**middle, "class": "n", "y": (-2 if two_lines else 5) - (0 if state != "op" else 1)}
     _add(group, "text", base).text = xml_safe(node["label"])
     if two_lines:
-        sub = {"class": "s", "y": 13 if state != "op" else 10}
+        sub = {**middle, "class": "s", "y": 13 if state != "op" else 10}
         _add(group, "text", sub).text = xml_safe(node["sub"])
     if state != "op":
         patch = f"M{8 - right} {bottom}h{_tag_end(detail) - 10}"
         _add(group, "path", {"class": "p", "d": patch})
         tag = {"class": "t", "x": 11 - right, "y": bottom + 3}
         _add(group, "text", tag).text = style.tag
-    _add_badges(group, detail, markers.get(node["id"]), right, bottom)
+    ran = ran_words(detail)
+    if ran and text_width(ran, TAG_PX) + _tag_end(detail) + 20 < 2 * right:
+        _add(group, "text", {"class": "t ra", "x": right - 8, "y": bottom - 4}).text = ran
+    return group
 
 
 def _tag_end(detail: Mapping[str, Any]) -> int:
@@ -233,15 +259,16 @@ def _add_badges(
     group: Element, detail: Mapping[str, Any], marker: str | None, right: int, bottom: int
 ) -> None:
     edge = right - 14 if marker else right + 8  # out of the way of arrows
+    passes = detail.get("passes") or 0
     for shown, word, css in (
-        (bool(grad_text(detail)), "grad", "bg"),
+        (bool(grad_text(detail)), f"grad Σ{passes}" if passes > 1 else "grad", "bg"),
         (bool(detail.get("hooks")), "hook", "bh"),
     ):
         if shown:
             wide = round(text_width(word, TAG_PX)) + 10
             badge = {**_rect(0, 0, 6), "x": edge - wide, "y": -bottom - 6, "width": wide}
             _add(group, "rect", {**badge, "height": 12, "class": css})
-            at = {"class": f"b {css}t", "x": edge - wide / 2, "y": 3 - bottom}
+            at = {"class": f"b {css}t", "x": edge - wide // 2, "y": 3 - bottom}
             _add(group, "text", at).text = word
             edge -= wide + 4
     if marker:

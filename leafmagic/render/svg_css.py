@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from leafmagic.render.heat import HEAT
 from leafmagic.render.style import (
     BADGE_TEXT,
     EDGE_DASHES,
@@ -23,7 +24,7 @@ _MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace
 _SANS = "system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif"
 
 
-def style_sheet(states: Collection[str], *, dark: bool) -> str:
+def style_sheet(states: Collection[str], *, dark: bool, measured: bool = False) -> str:
     """Return the rules for the states that are drawn.
 
     Parameters
@@ -33,16 +34,18 @@ def style_sheet(states: Collection[str], *, dark: bool) -> str:
     dark : bool
         Dark colours only; otherwise light ones, and dark ones where the viewer
         prefers them.
+    measured : bool
+        Whether gradients are shown.
     """
     used = [state for state in STATE_STYLES if state in states]
-    rules = _shapes(used)
+    rules = _shapes(used, measured)
     if dark:
         return rules + _colors(used, "dark")
     night = _colors(used, "dark")
     return f"{rules}{_colors(used, 'light')}@media(prefers-color-scheme:dark){{{night}}}"
 
 
-def _shapes(used: list[str]) -> str:
+def _shapes(used: list[str], measured: bool) -> str:
     rules = [
         f".lm text{{font-family:{_MONO};text-anchor:middle}}",
         f".lm .n{{font-size:{LABEL_PX}px;font-weight:700}}",
@@ -61,6 +64,13 @@ def _shapes(used: list[str]) -> str:
         f".lm .mt,.lm .bgt{{fill:{BADGE_TEXT}}}.lm .bg{{fill:{GRAD_COLOR};stroke:none}}",
         ".lm .bh{stroke:none}.lm .m{stroke:none}",
     ]
+    if measured:
+        rules += [f".lm .g{i}{{fill:{color}}}" for i, color in enumerate(HEAT)]
+        rules += [
+            f".lm .bad,.lm .al{{fill:{SEVERITY_COLORS['error']}}}.lm .alt{{fill:{BADGE_TEXT}}}",
+            ".lm .sp,.lm .c{fill:none;stroke-width:1.2px;stroke-linejoin:round}",
+            ".lm .ra{text-anchor:end}.lm .old{opacity:.5}",
+        ]
     rules += [f".lm .{kind}{{stroke-dasharray:{d}}}" for kind, d in EDGE_DASHES.items() if d]
     rules += [f".lm .m.{word}{{fill:{color}}}" for word, color in SEVERITY_COLORS.items()]
     for state in used:
@@ -81,6 +91,7 @@ def _shapes(used: list[str]) -> str:
 
 def _colors(used: list[str], theme: Theme) -> str:
     look = THEMES[theme]
+    blue = STATE_STYLES["retained"]
     rules = [
         f".lm .page{{fill:{look['page']};stroke:{look['rule']}}}",
         f".lm .rule{{stroke:{look['rule']}}}",
@@ -88,6 +99,9 @@ def _colors(used: list[str], theme: Theme) -> str:
         f".lm .s,.lm .note,.lm .st,.lm .el{{fill:{look['muted']}}}",
         f".lm .p,.lm .el{{stroke:{look['page']}}}",
         f".lm .e{{stroke:{look['edge']}}}.lm .h{{fill:{look['edge']}}}",
+        f".lm .fl{{fill:{look['text']}}}.lm .flt{{fill:{look['page']}}}",
+        f".lm .sp{{stroke:{look['muted']}}}.lm .ra{{fill:{look['muted']}}}",
+        f".lm .c{{stroke:{blue.light if theme == 'light' else blue.dark}}}",
         f".lm .bh{{fill:{HOOK_COLORS[theme]}}}.lm .bht{{fill:{look['page']}}}",
     ]
     for state in used:

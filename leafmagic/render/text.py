@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from typing import Any
 
@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from leafmagic.levels import elide
+from leafmagic.boxes import elide
+from leafmagic.render.training import PARAMETER_TITLES, odd_first, parameter_rows, told, training_of
 from leafmagic.render.words import (
     cells,
     counts,
@@ -30,6 +31,7 @@ Payload = Mapping[str, Any]
 _MAX_FINDINGS = 20
 _MAX_ROWS = 40
 _MAX_LINES = 60
+_MAX_PARAMETERS = 12
 _MAX_DEPTH = 24
 _TITLES = ("tensor", "shape", "dtype", "state", "grad", "made at")
 
@@ -73,6 +75,7 @@ def render_text(payload: Payload, width: int = 100, color: bool = False) -> str:
     for fact in facts(payload):
         console.print(_wrap(fact, ""))
     _print_findings(console, payload)
+    _print_training(console, payload)
     _print_table(console, payload)
     _print_graph(console, payload)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
@@ -109,20 +112,48 @@ def _print_findings(console: Console, payload: Payload) -> None:
         console.print(_wrap(f"and {plural(len(found) - _MAX_FINDINGS, 'more finding')}", "dim"))
 
 
+def _print_training(console: Console, payload: Payload) -> None:
+    """Say how a loop goes, and list its parameters, those without a gradient first."""
+    training = training_of(payload)
+    if (training.get("steps") or 0) < 2:
+        return
+    console.print()
+    for line in told(training):
+        console.print(_wrap(line, ""))
+    rows = odd_first(parameter_rows(training))
+    if not rows:
+        return
+    table, shown = _table_of(console, PARAMETER_TITLES, rows[:_MAX_PARAMETERS])
+    for name, *rest in shown:
+        odd = "bold red" if rest[-1] == "never reached" else ""
+        table.add_row(Text(name, style="bold"), *map(Text, rest[:-1]), Text(rest[-1], style=odd))
+    console.print(table)
+    if len(rows) > _MAX_PARAMETERS:
+        console.print(_wrap(f"and {plural(len(rows) - _MAX_PARAMETERS, 'more parameter')}", "dim"))
+
+
+def _table_of(
+    console: Console, titles: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[Table, list[tuple[str, ...]]]:
+    """Return an empty table as wide as its rows need, the last column as there is room."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    safe = [tuple(xml_safe(value) for value in row) for row in rows]
+    shown = [(short_name(name, 32), elide(shape, 18), *rest) for name, shape, *rest in safe]
+    room = console.width
+    for at, title in enumerate(titles):
+        need = max(len(title), *(cells(row[at]) for row in shown))
+        room -= need + 2
+        width = need if at < len(titles) - 1 else max(min(need, room + need + 2), 8)
+        table.add_column(title, no_wrap=True, overflow="ellipsis", width=width)
+    return table, shown
+
+
 def _print_table(console: Console, payload: Payload) -> None:
     rows = tensor_rows(payload)
     if not rows:
         return
     console.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    shown = [tuple(xml_safe(value) for value in row) for row in rows[:_MAX_ROWS]]
-    shown = [(short_name(name, 32), elide(shape, 18), *rest) for name, shape, *rest in shown]
-    room = console.width
-    for at, title in enumerate(_TITLES):
-        need = max(len(title), *(cells(row[at]) for row in shown))
-        room -= need + 2
-        width = need if at < len(_TITLES) - 1 else max(min(need, room + need + 2), 8)
-        table.add_column(title, no_wrap=True, overflow="ellipsis", width=width)
+    table, shown = _table_of(console, _TITLES, rows[:_MAX_ROWS])
     for name, *rest in shown:
         texts = [Text(name, style="bold"), *(Text(value) for value in rest)]
         texts[3].stylize(_STATE_TERMINAL.get(rest[2], ""))

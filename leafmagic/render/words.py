@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
-from leafmagic.levels import dtype_text, elide, grad_text, name_of, shape_text, version_text
+from leafmagic.boxes import dtype_text, elide, grad_text, name_of, shape_text, version_text
 from leafmagic.render.style import STATE_STYLES
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import math
+import random
+from dataclasses import asdict, replace
 from typing import Any
 
-from leafmagic.graph import AutogradGraph, Binding, Edge, Node
+from leafmagic.graph import AutogradGraph, Binding, Edge, GradStats, Node
 
 HOSTILE = "<script>&\"'\x00]]>"
 
@@ -131,3 +133,98 @@ def hostile() -> Builder:
     y = b.made("very_long_" * 40, b.op("mul", w), source=HOSTILE * 20, line=1)
     b.find(y, message=HOSTILE, fix=HOSTILE, source=HOSTILE, cell=HOSTILE, code=HOSTILE)
     return b
+
+
+def network_with_gradients(layers: int, steps: int = 120) -> Builder:
+    """Residual layers as a training loop leaves them: each measured, the deep ones least."""
+    b = network(layers)
+    rng = random.Random(7)  # noqa: S311
+    for at, node in enumerate(b.nodes):
+        if node.state == "frozen leaf" or (node.kind == "tensor" and node.state != "leaf"):
+            continue
+        depth = 1 - at / len(b.nodes)
+        norms = [10 ** (-4 * depth + rng.gauss(0, 0.2)) / (1 + i / 20) for i in range(32)]
+        trend = norms[-min(steps, 32) :]
+        leaf = node.state == "leaf"
+        b.nodes[at] = replace(
+            node,
+            grad_norm=trend[-1] if leaf else None,
+            trend=tuple(trend),
+            stats=_measured(steps, trend[-1], leaf),
+            is_leaf=leaf,
+            requires_grad=True,
+            passes=int(leaf),
+            grad_state="used" if leaf else "",
+            stepped_line=12 if leaf else None,
+            cleared_line=9 if leaf else None,
+            ran=steps,
+            ran_of=steps,
+            count=steps,
+        )
+    return b
+
+
+def _measured(step: int, norm: float, leaf: bool) -> GradStats:
+    bars = tuple(round(400 * math.exp(-((k - 6) ** 2) / 5)) for k in range(12))
+    update = norm / 80 if leaf else None
+    return GradStats(step, norm, norm / 6, norm / 900, 0.125, 0, 2048, update, bars)
+
+
+def training_document(
+    b: Builder, steps: int = 120, roots: int = 1, frozen: int = 0, **status: Any
+) -> dict[str, Any]:
+    """Return the document of a loop that ran `steps` times, with `roots` losses.
+
+    The first `frozen` parameters are frozen, and the last is never reached.
+    """
+    document = b.document(steps=steps, **status)
+    boxes = [node.id for node in b.nodes]
+    losses = [node.id for node in b.nodes if node.name == "loss"]
+    names = ["loss"] if roots == 1 else [f"loss_{'dgxyz'[i]}" for i in range(roots)]
+    part = max(1, len(boxes) // roots)
+    document["training"] = {
+        "steps": steps,
+        "per_s": 35.2,
+        "sampled": {"passes": max(1, steps // 5), "of": steps, "share": 0.031, "cut": 0},
+        "loops": [
+            {"what": "range", "line": 4, "done": 3, "total": 10},
+            {"what": "DataLoader", "line": 5, "done": steps, "total": 4 * steps},
+        ],
+        "roots": [
+            {
+                "key": f"p{i}", "name": name, "line": 12 + 8 * i,
+                "node": losses[0] if losses else None, "steps": steps, "last": _curve(steps, i)[-1][1],
+                "curve": _curve(steps, i), "nodes": boxes[part * i : part * (i + 1) + 3],
+            }
+            for i, name in enumerate(names)
+        ],
+        "parameters": _parameters(b, frozen),
+    }  # fmt: skip
+    loaded: dict[str, Any] = json.loads(json.dumps(document))
+    return loaded
+
+
+def _curve(steps: int, seed: int) -> list[list[float]]:
+    rng = random.Random(seed)  # noqa: S311
+    every = max(1, steps // 200)
+    shape = [(i, 2.3 * math.exp(-4 * i / steps) + 0.05) for i in range(1, steps + 1, every)]
+    return [[i, round(value * (1 + rng.gauss(0, 0.06)), 5)] for i, value in shape]
+
+
+def _parameters(b: Builder, frozen: int) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for node in b.nodes:
+        if node.state != "leaf":
+            continue
+        stats = node.stats
+        rows.append({
+            "id": node.id, "name": node.name, "module": node.name.rpartition(".")[0],
+            "shape": list(node.shape or ()), "size": math.prod(node.shape or ()),
+            "norm": stats.norm if stats else None, "update": stats.update if stats else None,
+            "trend": list(node.trend), "passes": node.passes, "state": "trained",
+        })  # fmt: skip
+    for row in rows[:frozen]:
+        row.update(norm=None, update=None, trend=[], passes=0, state="frozen")
+    if len(rows) > 1:
+        rows[-1].update(norm=None, update=None, trend=[], passes=0, state="never reached", id=None)
+    return rows

@@ -163,8 +163,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "ranking": (),
     "placing": ("ranking",),
     "layout": ("placing", "ranking"),
-    "levels": ("graph",),
-    "render": ("edits", "graph", "layout", "levels", "render"),
+    "boxes": (),
+    "levels": ("boxes", "graph"),
+    "render": ("boxes", "edits", "graph", "layout", "levels", "render"),
     # What holds it together.
     "training": ("graph", "looks", "model", "reach", "records", "trends"),
     "histories": ("model", "records", "training", "trends"),

@@ -6,7 +6,17 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import pytest
-from handmade import Builder, chain, every_state, hostile, network, three
+from handmade import (
+    HOSTILE,
+    Builder,
+    chain,
+    every_state,
+    hostile,
+    network,
+    network_with_gradients,
+    three,
+    training_document,
+)
 
 from leafmagic.render.html import TWIN_BYTES, render_html, render_twin
 from leafmagic.render.payload import build_payload
@@ -114,3 +124,40 @@ def test_a_fix_is_set_as_the_code_that_it_is() -> None:
     assert "<b>Fix</b> <code>w = w &lt; 1  # keep both spaces</code>" in render_html(
         build_payload(builder.document())
     )
+
+
+def test_the_page_tells_of_the_loop_and_lists_the_parameters() -> None:
+    page = render_html(build_payload(training_document(network_with_gradients(3), frozen=1)))
+    said = "\n".join(parse(page).said)
+    for line in (
+        "step 120 · 35 steps/s · range line 4: 3 of 10 > DataLoader line 5: 120 of 480",
+        "Never reached: layer2.scale",
+        "Frozen: layer0.weight",
+        "Gradients measured in 24 of 120 passes, 3 % of the time",
+    ):
+        assert line in said
+    table = page[page.index("<th>parameter</th>") :]
+    assert table.index("layer2.scale") < table.index("layer0.bias")
+
+
+def test_the_twin_tells_of_the_loop_and_stays_small() -> None:
+    payload = build_payload(training_document(network_with_gradients(18), 5000, roots=3))
+    assert len(payload["nodes"]) > 140
+    twin = render_twin(payload, "a1")
+    assert len(twin.encode()) <= TWIN_BYTES
+    assert "left out" not in picture(twin)
+    assert "<p>step 5,000 · 35 steps/s" in twin
+    assert "▽" not in twin
+
+
+def test_hostile_names_in_a_loop_are_escaped() -> None:
+    document = training_document(network_with_gradients(1))
+    document["training"]["roots"][0]["name"] = HOSTILE
+    document["training"]["parameters"][0]["name"] = HOSTILE
+    document["training"]["parameters"][-1]["name"] = HOSTILE
+    document["training"]["loops"][0]["what"] = HOSTILE
+    payload = build_payload(document)
+    for text in (render_html(payload), render_twin(payload, "a1")):
+        assert "script" not in {tag for tag, _ in parse(text).seen}
+        assert "\x00" not in text
+    ET.fromstring(picture(render_twin(payload, "a1")))  # noqa: S314

@@ -5,7 +5,8 @@ import time
 import pytest
 from handmade import Builder, chain, every_state, network, three
 
-from leafmagic.levels import LevelGraph, elide, level_graph, op_title, short_op
+from leafmagic.boxes import elide, op_title, short_op
+from leafmagic.levels import LevelGraph, level_graph
 
 
 def links(level: LevelGraph) -> set[tuple[str, str, str, str]]:

@@ -1,12 +1,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from handmade import HOSTILE, Builder, chain, every_state, hostile, network, three
+from handmade import (
+    HOSTILE,
+    Builder,
+    chain,
+    every_state,
+    hostile,
+    network,
+    network_with_gradients,
+    three,
+    training_document,
+)
 
 from leafmagic.graph import STATES
+from leafmagic.render.heat import HEAT
 from leafmagic.render.payload import build_payload
 from leafmagic.render.style import BADGE_TEXT, GRAD_COLOR, SEVERITY_COLORS, STATE_STYLES, THEMES
 from leafmagic.render.svg import render_svg
@@ -183,3 +196,83 @@ def test_states_differ_in_more_than_colour() -> None:
     assert len(set(tags)) == len(STATES)
     assert len(set(looks)) == len(STATES)
     assert list(STATE_STYLES) == list(STATES)
+
+
+def trained(builder: Builder, steps: int = 120, **options: Any) -> tuple[str, ET.Element]:
+    text = render_svg(build_payload(training_document(builder, steps, **options)))
+    return text, ET.fromstring(text)  # noqa: S314 - our own
+
+
+def paths(root: ET.Element, css: str) -> list[str]:
+    return [p.get("d", "") for p in root.iter(f"{SVG}path") if p.get("class") == css]
+
+
+def test_a_loop_has_its_progress_its_losses_and_its_colours() -> None:
+    _, root = trained(network_with_gradients(4), roots=2)
+    said = words(root)
+    for line in (
+        "step 120 · 35 steps/s · range line 4: 3 of 10 > DataLoader line 5: 120 of 480",
+        "loss_d line 12: ",
+        "loss_g line 20: ",
+        "gradient norm, 1e-5 to 1e0",
+    ):
+        assert line in said
+    assert len(paths(root, "c")) == 2
+    strips = "".join("".join(paths(root, f"g{i}")) for i in range(9))
+    assert strips.count("M") == 17  # all but the data
+    assert paths(root, "sp")[0].count("M") == 17
+    assert len([i for i in range(9) if paths(root, f"g{i}")]) > 4
+
+
+def test_the_ends_of_the_scale_have_marks_and_words() -> None:
+    builder = network_with_gradients(2)
+    for name, norm in (
+        ("layer0.weight", 3e-9),
+        ("layer0.bias", 4e5),
+        ("layer1.bias", float("nan")),
+    ):
+        at = next(i for i, node in enumerate(builder.nodes) if node.name == name)
+        stats = builder.nodes[at].stats
+        assert stats is not None
+        builder.nodes[at] = replace(builder.nodes[at], stats=replace(stats, norm=norm), passes=3)
+    _, root = trained(builder)
+    said = words(root).splitlines()
+    for word in ("▽ 1e-9", "△ 1e5", "nan", "vanishing: below 1e-6", "exploding: above 1e3"):
+        assert word in said
+    assert said.count("grad Σ3") == 3
+    assert len(paths(root, "bad")) == 1
+
+
+def test_where_it_broke_failed_or_did_not_run_is_said() -> None:
+    builder = network_with_gradients(2)
+    for at, node in enumerate(builder.nodes):
+        if node.op == "mean":
+            builder.nodes[at] = replace(node, failed=True)
+        if node.name == "h1":
+            builder.nodes[at] = replace(node, ran=12, ran_of=100, in_newest=False)
+        if node.op == "mul" and at < 20:
+            builder.nodes[at] = replace(node, breaks="nan")
+    text, root = trained(builder)
+    said = words(root).splitlines()
+    for word in ("✕ error", "nan born here", "12/100"):
+        assert word in said
+    assert 'class="nonleaf old"' in text
+
+
+def test_one_pass_outside_a_loop_has_colours_and_no_curves() -> None:
+    document = training_document(network_with_gradients(2, 1), 1)
+    document["training"]["loops"] = []
+    root = ET.fromstring(render_svg(build_payload(document)))  # noqa: S314
+    assert "step" not in words(root)
+    assert not paths(root, "c")
+    assert any(paths(root, f"g{i}") for i in range(9))
+
+
+def test_colours_of_the_scale_grow_lighter() -> None:
+    lights = [luminance(color) for color in HEAT]
+    assert lights == sorted(lights)
+    assert lights[-1] / lights[0] > 5
+    for theme in ("light", "dark"):
+        page = THEMES[theme]["page"]  # type: ignore[index]
+        assert max(contrast(color, page) for color in HEAT) > 7
+        assert min(contrast(color, page) for color in HEAT) > 1.4

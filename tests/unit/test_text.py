@@ -1,10 +1,21 @@
 from __future__ import annotations
 
 import pytest
-from handmade import Builder, chain, every_state, hostile, network, three
+from handmade import (
+    Builder,
+    chain,
+    every_state,
+    hostile,
+    network,
+    network_with_gradients,
+    three,
+    training_document,
+)
 
+from leafmagic.render.heat import spark_path
 from leafmagic.render.payload import build_payload
 from leafmagic.render.text import render_text
+from leafmagic.render.training import curve_path, number
 from leafmagic.render.words import short_name
 
 
@@ -142,3 +153,53 @@ def test_of_a_long_dotted_name_the_end_stays() -> None:
     assert short_name("a_very_long_name_without_any_dot", 12).count("…") == 1
     assert short_name("layer.a_very_long_last_part_of_a_name", 12)[-1] == "e"
     assert len(short_name("x.y + some(expression) * that.is.long", 12)) == 12
+
+
+def test_a_training_loop_is_told_in_a_few_lines() -> None:
+    document = training_document(network_with_gradients(6), 1234, frozen=1)
+    document["training"]["sampled"]["share"] = 0.0004
+    said = render_text(build_payload(document), width=120)
+    for line in (
+        "step 1,234 · 35 steps/s · range line 4: 3 of 10 > DataLoader line 5: 1,234 of 4,936 · loss line 12: ",
+        "Never reached: layer5.scale\n",
+        "Gradients measured in 246 of 1,234 passes, less than 0.1 % of the time\n",
+        "and 6 more parameters\n",
+    ):
+        assert line in said
+    table = said[said.index("parameter ") :].splitlines()
+    assert table[1].split() == ["layer5.scale", "[3]", "-", "-", "0", "never", "reached"]
+
+
+def test_one_pass_is_no_training_loop() -> None:
+    document = training_document(network_with_gradients(1, 1), 1)
+    assert "parameter" not in render_text(build_payload(document))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (0.12345678, "0.1235"),
+        (3e-9, "3.0e-9"),
+        (4e5, "4.0e5"),
+        ("nan", "nan"),
+    ],
+)
+def test_numbers_are_short(value: object, said: str) -> None:
+    assert number(value) == said
+
+
+def test_a_curve_leaves_gaps_and_knows_when_to_be_logarithmic() -> None:
+    path, log = curve_path([[1, 1.0], [2, "nan"], [3, 0.5], [4, 0.25]], 90, 30)
+    assert (path, log) == ("M0 0M60 20L90 30", False)
+    path, log = curve_path([[1, 100.0], [2, 10.0], [3, 1.0]], 20, 30)
+    assert (path, log) == ("M0 0L10 15L20 30", True)
+    assert curve_path([[1, "nan"], [2, 1.0]], 20, 30) == ("", False)
+
+
+def test_a_trend_is_flat_where_little_changes_and_broken_where_it_is_not_finite() -> None:
+    assert spark_path([1.0, 1.0, 1.0], 0, 0, (20, 10)) == "M0 5l10 0 10 0"
+    assert spark_path([1.0, float("nan"), 1.0, 100.0], 5, 1, (30, 10)) == "M5 11M25 11l10-10"
+    assert spark_path([1.0], 0, 0, (20, 10)) == ""
+    assert spark_path([2.0] * 100, 0, 0, (20, 10)).count(" 0") == 11

@@ -10,12 +10,15 @@ import sys
 from typing import Any
 
 import pytest
+from handmade import network_with_gradients, training_document
 
 from leafmagic.graph import STATES
-from leafmagic.render import style
+from leafmagic.render import heat, style
+from leafmagic.render.payload import build_payload
 from leafmagic.render.widget import (
     CSS_PATH,
     ESM_PATH,
+    TRAINING_PATH,
     WIDGET_MIME,
     GraphWidget,
     compact,
@@ -23,6 +26,7 @@ from leafmagic.render.widget import (
     slim,
 )
 
+TRAINING = TRAINING_PATH.read_text(encoding="utf-8")
 JS = ESM_PATH.read_text(encoding="utf-8")
 CSS = CSS_PATH.read_text(encoding="utf-8")
 
@@ -53,7 +57,10 @@ def patched(old: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
             nodes = {n["id"]: n for n in old.get("nodes", ())}
             for gone in change["del"]:
                 nodes.pop(gone)
-            new[key] = list((nodes | {n["id"]: n for n in change["set"]}).values())
+            for fields in change["set"]:
+                merged = {**nodes.get(fields["id"], {}), **fields}
+                nodes[fields["id"]] = {k: v for k, v in merged.items() if v is not None}
+            new[key] = list(nodes.values())
         elif key == "edges":
             edges, at = list(old.get("edges", ())), change["at"]
             edges[at : at + change["drop"]] = change["add"]
@@ -63,6 +70,8 @@ def patched(old: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
             for name, level in change.items():
                 levels[name] = patched(levels.get(name, {}), level)
             new[key] = levels
+        elif key == "training":
+            new[key] = {**old.get(key, {}), **change}
         else:
             new[key] = change
     return new
@@ -89,7 +98,7 @@ def test_only_what_changed_is_sent() -> None:
     old, new = payload("ab", [("b", "a")]), payload("abc", [("b", "a"), ("c", "b")])
     new["nodes"][0] = node("a", hooks=1)
     changes = diff(old, new)
-    assert [n["id"] for n in changes["nodes"]["set"]] == ["a", "c"]
+    assert changes["nodes"]["set"] == [{"id": "a", "hooks": 1}, node("c")]
     assert changes["edges"] == {
         "at": 1,
         "drop": 0,
@@ -126,18 +135,41 @@ def test_compact_leaves_out_what_says_nothing() -> None:
     assert sent == {"id": "a", "kind": "tensor", "name": "a"}
 
 
+def test_compact_keeps_what_is_false_of_the_newest_step_only() -> None:
+    sent = compact(payload("ab", [], nodes=[node("a", in_newest=True), node("b", in_newest=False)]))
+    assert ["in_newest" in n for n in sent["nodes"]] == [False, True]
+    assert sent["nodes"][1]["in_newest"] is False
+
+
+def test_what_a_step_does_not_change_is_not_sent_with_it() -> None:
+    builder = network_with_gradients(2)
+    old = compact(build_payload(training_document(builder, 120)))
+    assert [set(p) & {"norm", "trend"} for p in old["training"]["parameters"][:-1]] == [set()] * 5
+    new = compact(build_payload(training_document(builder, 121)))
+    changes = diff(old, new)
+    assert set(changes["training"]) == {"steps", "sampled", "loops", "roots"}
+    assert all("nodes" not in root for root in changes["training"]["roots"])
+    page = patched(old, changes)
+    assert page["training"] == new["training"]
+    assert (
+        page["training"]["reach"]["p0"]
+        == training_document(builder)["training"]["roots"][0]["nodes"]
+    )
+
+
 def test_slim_changes_no_line_of_code() -> None:
     short = slim(JS)
     kept = [line.strip() for line in JS.splitlines()]
     assert short.splitlines() == [k for k in kept if k and not k.startswith("//")]
-    for text in (JS, CSS):
+    for text in (JS, TRAINING, CSS):
         assert all(line.count("`") % 2 == 0 for line in text.splitlines()), "a string over lines"
 
 
 def test_assets_are_small_and_ask_for_nothing() -> None:
-    assert len(slim(JS).encode()) < 52_000
-    assert len(slim(CSS).encode()) < 20_000
-    for text in (JS, CSS):
+    assert len(slim(JS).encode()) < 59_000
+    assert len(slim(TRAINING).encode()) < 16_000
+    assert len(slim(CSS).encode()) < 28_000
+    for text in (JS, TRAINING, CSS):
         urls = set(re.findall(r"https?://[^\s\"'`)]+", text))
         assert urls <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"}
         assert not re.search(r"@import|\bimport\s*\(|\bfetch\s*\(|XMLHttpRequest|\burl\(", text)
@@ -162,6 +194,16 @@ def test_colours_are_those_of_the_style_table() -> None:
     for severity, colour in style.SEVERITY_COLORS.items():
         assert f"--lm-{severity}: {colour};" in CSS
     assert f"--lm-grad: {style.GRAD_COLOR};" in CSS
+
+
+def test_the_scale_of_gradients_is_that_of_the_pictures() -> None:
+    colours = re.search(r"const HEAT = \[(.*)\];", TRAINING)
+    assert colours is not None
+    assert tuple(re.findall(r"#\w+", colours[1])) == heat.HEAT
+
+
+def test_the_two_files_are_sent_as_one_module() -> None:
+    assert GraphWidget._esm == f"{slim(JS)}\n{slim(TRAINING)}"
 
 
 def test_shapes_are_those_of_the_style_table() -> None:

@@ -120,7 +120,10 @@ function apply(doc, b) {
   const byId = (list, change) => {
     const m = new Map((list || []).map((n) => [n.id, n]));
     for (const id of change.del) m.delete(id);
-    for (const n of change.set) m.set(n.id, n);
+    for (const n of change.set) { // only what changed; after a gap it may be of nobody
+      const old = m.get(n.id);
+      if (old || n.kind || n.w) m.set(n.id, { ...old, ...n });
+    }
     return [...m.values()];
   };
   const splice = (list, c) => [...(list || []).slice(0, c.at), ...c.add, ...(list || []).slice(c.at + c.drop)];
@@ -135,7 +138,8 @@ function apply(doc, b) {
         if (c.nodes) out.levels[name].nodes = byId(old.nodes, c.nodes);
         if (c.edges) out.levels[name].edges = splice(old.edges, c.edges);
       }
-    } else if (key !== "type" && key !== "seq") out[key] = v;
+    } else if (key === "training") out.training = { ...doc.training, ...v };
+    else if (key !== "type" && key !== "seq") out[key] = v;
   }
   return out;
 }
@@ -172,7 +176,7 @@ function prepare(level, nodes) {
   const boxes = new Map();
   for (const b of (level && level.nodes) || []) {
     const node = nodes.get(b.id);
-    if (node) boxes.set(b.id, { ...b, node, ins: [], outs: [], stubs: [] });
+    if (node) boxes.set(b.id, { ...b, node, src: nodes.get(b.of), ins: [], outs: [], stubs: [] });
   }
   const edges = [];
   for (const e of (level && level.edges) || []) {
@@ -253,18 +257,19 @@ const labelAt = (e) =>
     : e.mid.length ? e.mid[Math.floor(e.mid.length / 2)] : [(e.x1 + e.x2) / 2, (e.y1 + e.y2) / 2];
 
 // What a box shows, worked out once for both renderers.
-function face(b, marks) {
-  const n = b.node, op = n.kind === "op";
+function face(b, ui) {
+  const n = b.node, op = n.kind === "op", room = b.w - 8 - (b.heat || 0) - (b.spark || 0), [grad, how] = op ? ["", ""] : gradBadge(n, ui);
   return {
-    label: (op ? elide : tail)(b.label || title(n), Math.ceil((b.w - 8) / (op ? 7.2 : 8.4))),
-    sub: elide(b.sub || "", Math.ceil((b.w - 8) / 6.6)),
+    label: (op ? elide : tail)(b.label || title(n), Math.ceil(room / (op ? 7.2 : 8.4))),
+    sub: elide(b.sub || "", Math.ceil(room / 6.6)),
     tag: op ? "" : n.state,
     stub: b.stub,
-    mark: marks[b.id],
-    grad: n.has_grad ? "grad" : "",
+    mark: ui.marks[b.id],
+    grad, how,
     hooks: n.hooks || 0,
     ly: (b.sub ? -2 : 5) + (op ? -1 : 0),
     sy: op ? 10 : 13,
+    ...gradFace(b, ui),
   };
 }
 
@@ -289,14 +294,20 @@ function svgRenderer(stage) {
     });
     const g = s("g", { class: `lm-node lm-s-${slug(n.state)}${fresh ? " lm-new" : ""}`, "data-id": b.id },
       rect(-4, "lm-ring"), rect(0, "lm-box"), l.i && rect(3, "lm-inner"),
-      s("text.label", { y: f.ly }, f.label),
-      f.sub && s("text.sub", { y: f.sy }, f.sub),
+      f.hot && s("path.heat", { d: stripOf(x, y, b.h, r, b.heat) }),
+      s("text.label", { x: f.shift, y: f.ly }, f.label),
+      s("text.sub", { x: f.shift, y: f.sy }, f.sub),
+      f.spark && s("path.spark", { transform: `translate(${-x - b.spark + 3} ${-SPARK[1] / 2})` }),
       f.tag && [s("path.patch", { d: `M${x + 8} ${-y}h${f.tag.length * 5.4 + 5}` }), s("text.tag", { x: x + 11, y: -y + 3 }, f.tag)],
-      f.stub && [s("path.line", { d: `M${x - 18} 0h12` }), s("path.tip", { d: `M${x - 7} -4v8l7 -4z` }), s("text.stub", { x: x - 22, y: 4 }, f.stub)]);
+      f.stub && [s("path.line", { d: `M${x - 18} 0h12` }), s("path.tip", { d: `M${x - 7} -4v8l7 -4z` }), s("text.stub", { x: x - 22, y: 4 }, f.stub)],
+      f.ran && b.w > f.tag.length * 5.4 + f.ran.length * 5.4 + 34 && [s("path.patch", { d: `M${-x - 14 - f.ran.length * 5.4} ${-y}h${f.ran.length * 5.4 + 5}` }), s("text.ran", { x: -x - 11, y: -y + 3 }, f.ran)],
+      f.flag && s("g", { class: `lm-flag${f.alarm ? " lm-alarm" : ""}`, transform: `translate(${x - 5} ${y - 7})` },
+        s("rect", { width: f.flag.length * 5.7 + 9, height: 13, rx: 3 }), s("text", { x: f.flag.length * 2.85 + 4.5, y: 9.8 }, f.flag)));
     const at = -x - (f.mark ? 14 : -8);
-    if (f.grad) g.append(s("g.grad", { transform: `translate(${at - 32} ${y - 6})` },
-      s("rect", { width: 32, height: 12, rx: 6 }), s("text", { x: 16, y: 9 }, f.grad)));
-    if (f.hooks) g.append(s("g.hook", { transform: `translate(${at - (f.grad ? 52 : 16)} ${y - 6})` },
+    const wide = f.grad.length * 5.5 + 10;
+    if (f.grad) g.append(s("g", { class: `lm-grad lm-g-${f.how}`, transform: `translate(${at - wide} ${y - 6})` },
+      s("rect", { width: wide, height: 12, rx: 6 }), s("text", { x: wide / 2, y: 9 }, f.grad)));
+    if (f.hooks) g.append(s("g.hook", { transform: `translate(${at - (f.grad ? wide + 20 : 16)} ${y - 6})` },
       s("circle", { cx: 7, cy: 6, r: 7.5 }), s("path", { d: HOOK })));
     if (f.mark) g.append(s("g", { class: `lm-mark lm-${f.mark}`, transform: `translate(${-x - 10} ${y - 9})` },
       s("path", { d: ICON[f.mark] }), s("path.bang", { d: bang(f.mark) })));
@@ -307,16 +318,22 @@ function svgRenderer(stage) {
     update(geo, ui) {
       const keep = new Set(), first = shown.size === 0;
       for (const b of geo.list) {
-        const f = face(b, ui.marks);
-        const key = [b.node.state, b.w, b.h, ...Object.values(f)].join("|");
+        const { hot, spark, sub, ...f } = face(b, ui);
+        const key = [b.node.state, b.w, b.h, !!hot, !!spark, ...Object.values(f)].join("|");
         let item = shown.get(b.id);
         if (!item || item.key !== key) {
-          const g = drawNode(b, f, !item && !first);
+          const g = drawNode(b, { ...f, hot, spark, sub }, !item && !first);
           if (item && f.grad && !item.grad) g.classList.add("lm-flash");
           if (item) item.g.replaceWith(g);
           else nodeLayer.append(g);
-          shown.set(b.id, (item = { g, key, grad: f.grad }));
+          shown.set(b.id, (item = { g, key, grad: f.grad, sub, text: g.querySelector(".lm-sub"), line: g.querySelector(".lm-spark") }));
+          g.classList.toggle("lm-old", f.old);
         }
+        // These change many times a second: in place.
+        if (item.sub !== sub) item.text.textContent = item.sub = sub;
+        if (item.hot !== hot) { item.hot = hot; item.g.style.setProperty("--hot", hot || "var(--lm-error)"); item.g.classList.toggle("lm-heated", !!hot); }
+        if (item.line && item.spark !== spark) item.line.setAttribute("d", (item.spark = spark));
+        item.b = b;
         const at = `translate(${b.x} ${b.y})`;
         if (item.at !== at) item.g.setAttribute("transform", (item.at = at));
         keep.add(b.id);
@@ -351,8 +368,12 @@ function svgRenderer(stage) {
         g.classList.toggle("lm-sel", id === ui.sel);
         g.classList.toggle("lm-hov", id === ui.hover);
         g.classList.toggle("lm-hit", ui.hits !== null && ui.hits.has(id));
+        g.classList.toggle("lm-out", outside(shown.get(id).b, ui));
       }
-      for (const { g, e } of lines.values()) g.classList.toggle("lm-on", !!on && (e.from.id === on || e.to.id === on));
+      for (const { g, e } of lines.values()) {
+        g.classList.toggle("lm-on", !!on && (e.from.id === on || e.to.id === on));
+        g.classList.toggle("lm-out", outside(e.from, ui) || outside(e.to, ui));
+      }
     },
     camera(c) {
       cam.setAttribute("transform", `translate(${c.x.toFixed(2)} ${c.y.toFixed(2)}) scale(${c.k.toFixed(4)})`);
@@ -426,9 +447,10 @@ function canvasRenderer(stage, root) {
       if (x > v.x1 || x + b.w < v.x0 || y > v.y1 || y + b.h < v.y0) continue;
       const n = b.node, l = look(n), colour = paint[slug(n.state)] || paint.edge;
       const special = b.id === ui.sel || b.id === ui.hover || (ui.hits && ui.hits.has(b.id));
-      ctx.globalAlpha = ui.hits && !special ? 0.3 : 1;
+      const f = face(b, ui), alpha = (ui.hits && !special) || outside(b, ui) ? 0.3 : f.old ? 0.5 : 1;
+      ctx.globalAlpha = alpha;
       if (c.k < 0.12 && !special) { // a dot of its colour is all that can be seen
-        ctx.fillStyle = colour;
+        ctx.fillStyle = f.hot || colour;
         const px = Math.max(b.w, 2 / c.k), py = Math.max(b.h, 1.5 / c.k);
         ctx.fillRect(b.x - px / 2, b.y - py / 2, px, py);
         continue;
@@ -437,10 +459,11 @@ function canvasRenderer(stage, root) {
       box(0);
       ctx.fillStyle = paint.bg;
       ctx.fill();
-      ctx.globalAlpha *= 0.13;
-      ctx.fillStyle = colour;
+      if (!f.hot || c.k >= FAR) ctx.globalAlpha *= 0.13;
+      ctx.fillStyle = c.k < FAR && f.hot || colour;
       ctx.fill();
-      ctx.globalAlpha = ui.hits && !special ? 0.3 : 1;
+      ctx.globalAlpha = alpha;
+      if (f.hot && c.k >= FAR) { ctx.fillStyle = f.hot; ctx.fill(new Path2D(stripOf(x, y, b.h, Math.min(l.r, b.h / 2), b.heat))); }
       ctx.strokeStyle = colour;
       ctx.lineWidth = l.w;
       ctx.setLineDash(l.d ? l.d.split(" ").map(Number) : []);
@@ -449,20 +472,20 @@ function canvasRenderer(stage, root) {
       if (l.i) { box(4); ctx.lineWidth = 1; ctx.stroke(); }
       if (special) { box(-4); ctx.lineWidth = Math.max(2.5, 2 / c.k); ctx.strokeStyle = paint.accent; ctx.stroke(); }
       const mark = ui.marks[b.id];
-      if (c.k >= FAR) drawFace(b, n, l);
+      if (c.k >= FAR) drawFace(b, n, l, f);
       else if (mark) { const d = 10 / c.k; ctx.fillStyle = paint[mark]; ctx.fillRect(x + b.w - d / 2, y - d / 2, d, d); }
     }
     ctx.globalAlpha = 1;
   }
-  function drawFace(b, n, l) {
-    const f = face(b, ui.marks), x = b.x - b.w / 2, y = b.y - b.h / 2;
+  function drawFace(b, n, l, f) {
+    const x = b.x - b.w / 2, y = b.y - b.h / 2, mid = b.x + f.shift;
     const text = (t, tx, ty, font, colour, align = "center") => {
       ctx.font = `${font} ${paint.code}`; ctx.fillStyle = colour; ctx.textAlign = align;
       ctx.fillText(t, tx, ty);
     };
-    text(f.label, b.x, b.y + f.ly, f.tag ? "700 14px" : "12px", paint.ink);
-    if (l.x) ctx.fillRect(b.x - f.label.length * 4.2, b.y + f.ly - 4, f.label.length * 8.4, 1.2);
-    if (f.sub) text(f.sub, b.x, b.y + f.sy, f.tag ? "11px" : "9px", paint.ink2);
+    text(f.label, mid, b.y + f.ly, f.tag ? "700 14px" : "12px", paint.ink);
+    if (l.x) ctx.fillRect(mid - f.label.length * 4.2, b.y + f.ly - 4, f.label.length * 8.4, 1.2);
+    if (f.sub) text(f.sub, mid, b.y + f.sy, f.tag ? "11px" : "9px", paint.ink2);
     if (f.tag) {
       ctx.fillStyle = paint.bg;
       ctx.fillRect(x + 8, y + b.h - 2, f.tag.length * 5.4 + 5, 4);
@@ -470,13 +493,19 @@ function canvasRenderer(stage, root) {
     }
     if (f.stub) text(f.stub, x - 22, b.y + 4, "11px", paint.ink2, "right");
     const at = x + b.w - (f.mark ? 14 : -8);
+    const wide = f.grad.length * 5.5 + 10;
     if (f.grad) {
-      ctx.fillStyle = paint.grad;
-      ctx.beginPath(); ctx.roundRect(at - 32, y - 6, 32, 12, 6); ctx.fill();
-      text(f.grad, at - 16, y + 3, "700 9px", "#000");
+      ctx.fillStyle = f.how ? paint.bg : paint.grad; ctx.strokeStyle = paint.grad; ctx.lineWidth = 1.2;
+      ctx.beginPath(); ctx.roundRect(at - wide, y - 6, wide, 12, 6); ctx.fill(); ctx.stroke();
+      text(f.grad, at - wide / 2, y + 3, "700 9px", f.how ? paint.ink : "#000");
+    }
+    if (f.flag) {
+      ctx.fillStyle = f.alarm ? paint.error : paint.ink;
+      ctx.fillRect(x - 5, y - 7, f.flag.length * 5.7 + 9, 13);
+      text(f.flag, x - 0.5, y + 3, "700 9px", f.alarm ? "#000" : paint.bg, "left");
     }
     const stamp = (dx, dy, how) => { ctx.save(); ctx.translate(dx, dy); how(); ctx.restore(); };
-    if (f.hooks) stamp(at - (f.grad ? 52 : 16), y - 6, () => {
+    if (f.hooks) stamp(at - (f.grad ? wide + 20 : 16), y - 6, () => {
       ctx.fillStyle = paint.bg; ctx.strokeStyle = paint.ink; ctx.lineWidth = 1.3;
       ctx.beginPath(); ctx.arc(7, 6, 7.5, 0, 7); ctx.fill(); ctx.stroke(); ctx.stroke(new Path2D(HOOK));
     });
@@ -497,10 +526,12 @@ function canvasRenderer(stage, root) {
 
 // ---------- the view
 let serial = 0;
+const outside = (b, ui) => ui.reach !== null && !ui.reach.has(b.id) && !ui.reach.has(b.of);
 function view(store, root, twin, signal) {
   const uid = `lm${++serial}-${Math.random().toString(36).slice(2, 7)}`;
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const ui = { level: "names", sel: null, hover: null, hits: null, hitAt: -1, marks: {}, tab: "tensors", chosen: false, sort: ["", 1], all: false };
+  const ui = { level: "names", sel: null, hover: null, hits: null, hitAt: -1, marks: {}, tab: "tensors", chosen: false, sort: ["", 1], all: false,
+    grads: true, scale: null, sums: new Map(), breaks: {}, failed: [], running: false, root: "", reach: null, read: null, pq: "", psort: ["", 1] };
   const cam = { x: 0, y: 0, k: 1 };
   let nodes = new Map(), geo = prepare(null, nodes), painter = null, follow = "home", armed = false, moving = 0, queued = 0, height = 0;
 
@@ -511,12 +542,14 @@ function view(store, root, twin, signal) {
   const cellName = h("span.cell", {});
   const status = h("span.status", { role: "status" });
   const levels = h("div.seg", { role: "group", "aria-label": "Level of detail" });
+  const heat = h("div.seg", { hidden: true }, button("Colour the boxes by the norm of their gradient", { "data-heat": true, "aria-label": null, onclick: () => { ui.grads = !ui.grads; refresh(); } }, "gradients"));
+  const train = h("div.train", { hidden: true, role: "group", "aria-label": "Training" });
   const search = h("input", { type: "search", class: "lm-search", placeholder: "Search  /", "aria-label": "Search by name, op or source; Enter cycles through the hits", spellcheck: "false", autocomplete: "off" });
   const hitCount = h("span.hits", { "aria-live": "polite" });
   const head = h("div.head", {},
     s("svg.logo", { viewBox: "0 0 16 16", width: 16, height: 16, "aria-hidden": "true" },
       s("path", { d: "M2 14C1 6 6 1.5 14.5 1.5 15 10 10.500 15 4.500 12.500z" }), s("path.vein", { d: "M2 14.500L10 6.500" })),
-    cellName, status, h("span.gap", {}), h("span.find", {}, search, hitCount), levels);
+    cellName, status, h("span.gap", {}), h("span.find", {}, search, hitCount), heat, levels);
   const empty = h("div.empty", {});
   const tip = h("div.tip-box", { role: "tooltip", hidden: true });
   const hint = h("div.hint", { hidden: true }, "Click the graph or hold Ctrl to zoom");
@@ -533,7 +566,7 @@ function view(store, root, twin, signal) {
   const foot = h("div.foot", {});
   const notes = h("div.notes", { role: "note", hidden: true });
   const body = h("div.body", {}, h("div.left", {}, h("div.wrap", {}, stage, tools, mini), legend), h("div.side", {}, tabs, panel));
-  root.append(h("style", {}, twin && `.lm-twin-${twin}{display:none!important}.jp-OutputArea-child:has(.lm-twin-${twin}){display:none!important}`), head, notes, body, foot, live,
+  root.append(h("style", {}, twin && `.lm-twin-${twin}{display:none!important}.jp-OutputArea-child:has(.lm-twin-${twin}){display:none!important}`), head, notes, train, body, foot, live,
     h("div.sr", { id: `${uid}-help` }, "Arrow keys move along the edges, Enter opens the details, Escape closes them, plus and minus zoom, f fits, slash searches."));
 
   // --- camera
@@ -556,6 +589,8 @@ function view(store, root, twin, signal) {
       const back = miniBack.getContext("2d"), css = getComputedStyle(root);
       for (const b of geo.list) {
         back.fillStyle = css.getPropertyValue(`--lm-${ui.marks[b.id] || slug(b.node.state || "op")}`);
+        const hot = !ui.marks[b.id] && gradFace(b, ui).hot;
+        if (hot) back.fillStyle = hot;
         const bw = Math.max(2, (b.w / w) * mw * r), bh = Math.max(2, (b.h / t) * mh * r);
         back.fillRect(X(b.x) - bw / 2, Y(b.y) - bh / 2, bw, bh);
       }
@@ -741,6 +776,7 @@ function view(store, root, twin, signal) {
     row("op", n.op && n.op !== title(n) ? n.op : "", !tensor && n.name !== title(n) ? ` ${n.name}` : "");
     row("source", n.source && h("code.src", {}, n.source));
     row("made at", [n.cell, n.line && (n.end_line && n.end_line !== n.line ? `lines ${n.line}–${n.end_line}` : `line ${n.line}`)].filter(Boolean).join(", "));
+    gradRows(n, row);
     row("ran", n.count > 1 ? `× ${n.count.toLocaleString("en")}` : "");
     row("module", n.module !== n.name && n.module);
     row("shape", shapeText(n), n.dtype ? ` ${n.dtype.replace("torch.", "")}` : "", n.device ? ` on ${n.device}` : "");
@@ -757,26 +793,35 @@ function view(store, root, twin, signal) {
     const hits = found().filter((f) => f.node === n.id);
     return [h("div.ntop", {}, glyph(n.state), h("strong", { class: n.state === "dead name" ? "lm-dead" : "" }, title(n)), h("span.gap", {}),
       button("Close (Esc)", { class: "lm-close", onclick: close }, "×")),
-      h("p.state", {}, look(n).t), hits.length ? h("ul.warns", {}, hits.map(warningItem)) : null, h("dl.dl", {}, rows)];
+      h("p.state", {}, look(n).t), gradBlock((geo.boxes.get(n.id) || {}).src || n, ui.scale), hits.length ? h("ul.warns", {}, hits.map(warningItem)) : null, h("dl.dl", {}, rows)];
   }
   function close() {
     select(null);
     stage.focus({ preventScroll: true });
   }
-  const PANELS = { warnings: warningsPanel, tensors: tensorsPanel, node: nodePanel };
-  let sideKey = "";
-  function renderSide() {
+  const PANELS = { warnings: warningsPanel, tensors: tensorsPanel, parameters: parametersPanel, node: nodePanel };
+  function parametersPanel() { return parameterTable(parametersOf(store.doc, nodes), ui, ROW_LIMIT / 2); }
+  let sideKey = "", sideAt = 0, sideCost = 0, sideSoon = 0;
+  function renderSide(fromData) {
+    // A long table takes longer to make than a reader takes to read one number of it.
+    const begin = performance.now(), wait = sideAt + 20 * sideCost - begin;
+    clearTimeout(sideSoon);
+    if (fromData && wait > 0) return void (sideSoon = setTimeout(() => renderSide(), wait));
+    body.classList.toggle("lm-wide", ui.tab === "parameters");
     const all = found(), worst = all.some((f) => f.severity === "error") ? "error" : all.some((f) => f.severity === "warning") ? "warning" : "info";
-    const items = [["warnings", "Warnings", all.length], ["tensors", "Tensors", [...nodes.values()].filter((n) => n.kind === "tensor" && (n.name || geo.boxes.has(n.id))).length], ["node", "Details", null]];
+    const table = ((store.doc.training || {}).parameters || []).length > 0;
+    const items = [["warnings", "Warnings", all.length], ["tensors", "Tensors", [...nodes.values()].filter((n) => n.kind === "tensor" && (n.name || geo.boxes.has(n.id))).length], table && ["parameters", "Params", null], ["node", "Details", null]].filter(Boolean);
     morph(tabs, items.map(([id, label, n]) => h("button", {
-      role: "tab", "data-tab": id, "aria-selected": String(ui.tab === id), "aria-controls": panel.id, tabindex: ui.tab === id ? 0 : -1,
+      role: "tab", "data-tab": id, "aria-label": id === "parameters" ? "Parameters" : null, "aria-selected": String(ui.tab === id), "aria-controls": panel.id, tabindex: ui.tab === id ? 0 : -1,
       onclick: () => { ui.tab = id; ui.chosen = true; renderSide(); },
-    }, id === "warnings" && n ? icon(worst, 12) : null, label, n == null ? null : h("span.num", {}, n.toLocaleString("en")))));
+    }, id === "warnings" && n ? icon(worst, 12) : null, label, n == null || (table && id === "tensors") ? null : h("span.num", {}, n.toLocaleString("en")))));
     const key = ui.tab + (ui.tab === "node" ? ui.sel : "");
     panel.setAttribute("aria-label", ui.tab);
     morph(panel, PANELS[ui.tab]());
     if (key !== sideKey) panel.scrollTop = 0;
     sideKey = key;
+    sideAt = performance.now();
+    sideCost = sideAt - begin;
   }
 
   // --- header, legend, footer
@@ -810,7 +855,9 @@ function view(store, root, twin, signal) {
     // Drawing goes on after a short cell has ended: a share says something of long ones only.
     const own = st.overhead_s || 0, share = st.duration_s ? (100 * own) / st.duration_s : 0;
     const percent = st.duration_s > 1 && share < 100 ? ` (${share < 0.1 ? "< 0.1" : share.toFixed(share < 9.95 ? 1 : 0)} %)` : "";
+    const m = (store.doc.training || {}).sampled || {}, some = m.of && (m.passes < m.of || m.cut);
     morph(foot, [[plural(ops, "autograd node"), plural(tensors, "tensor"), `${leaves.toLocaleString("en")} trainable ${leaves === 1 ? "leaf" : "leaves"}`].map((t) => h("span", {}, t)),
+      some ? h("span", { title: "--grads auto measures as often as its share of the time allows" }, `gradients measured in ${m.passes.toLocaleString("en")} of ${m.of.toLocaleString("en")} passes, ${num(100 * m.share)} % of the time${m.cut ? `; ${plural(m.cut, "node")} not measured` : ""}`) : "",
       h("span.gap", {}),
       st.duration_s ? h("span", { title: "What leafmagic itself took: recording, explaining and drawing" }, `${seconds(st.duration_s)} · leafmagic ${seconds(own)}${percent}`) : ""]);
   }
@@ -825,6 +872,9 @@ function view(store, root, twin, signal) {
       states.map((k) => h("li", { title: LOOK[k].t }, glyph(k), !ui.all || LOOK[k].t.startsWith(k) ? (ui.all ? LOOK[k].t : k) : `${k}: ${LOOK[k].t}`)),
       Object.keys(EDGES).filter((k) => ui.all || kinds.has(k)).map((k) => h("li", {}, sample(k), EDGES[k][1])),
       badge(any((n) => n.has_grad), h("b.gpill", {}, "grad"), ".grad filled"),
+      badge(!ui.running && any((n) => n.has_grad && n.grad_state === "used"), h("b.gpill.used", {}, "grad"), "used by a step"),
+      badge(!ui.running && any((n) => n.grad_state === "cleared" && !n.has_grad), h("b.gpill.cleared", {}, "cleared"), ".grad was cleared"),
+      ...(ui.scale && ui.grads ? [scaleBar(ui.scale), ...[["▽", "vanishing: below 1e-6"], ["△", "exploding: above 1e3"]].filter(([k]) => ui.all || geo.list.some((b) => signOf(normOf(b.src)) === k)).map(([k, t]) => h("li", {}, h("b.sign", {}, k), t))] : []),
       badge(any((n) => n.hooks), s("svg.hook.glyph", { width: 16, height: 14, viewBox: "-1 -2 16 16" }, s("circle", { cx: 7, cy: 6, r: 7 }), s("path", { d: HOOK })), "hook"),
       ui.all && Object.keys(ICON).map((k) => h("li", {}, icon(k), k))),
       h("button", { class: "lm-link", "aria-expanded": String(ui.all), onclick: () => { ui.all = !ui.all; renderLegend(); legend.querySelector("button").focus(); } }, ui.all ? "only what is shown" : "all marks")]);
@@ -847,7 +897,16 @@ function view(store, root, twin, signal) {
     const was = geo;
     nodes = new Map((doc.nodes || []).map((n) => [n.id, n]));
     geo = prepare(lv[ui.level], nodes);
-    ui.marks = (lv[ui.level] || {}).markers || {};
+    const level = lv[ui.level] || {}, loop = doc.training || {}, reach = ui.root && (loop.reach || {})[ui.root];
+    ui.marks = level.markers || {};
+    ui.breaks = level.breaks || {};
+    ui.failed = level.failed || [];
+    ui.running = !!(doc.status || {}).running;
+    ui.scale = scaleOf(nodes, ui.running ? ui.scale : null);
+    ui.reach = reach ? new Set(reach) : null;
+    heat.hidden = !ui.scale;
+    heat.firstChild.setAttribute("aria-pressed", String(ui.grads));
+    renderTrain();
     if ((doc.findings || []).length && !ui.chosen && ui.tab === "tensors") ui.tab = "warnings";
     const want = geo.list.length > SVG_LIMIT ? canvasRenderer : svgRenderer;
     if (!painter || painter.make !== want) {
@@ -855,9 +914,8 @@ function view(store, root, twin, signal) {
       painter = want(stage, root);
       painter.make = want;
     }
-    const running = !!(doc.status || {}).running;
     empty.hidden = geo.list.length > 0;
-    empty.textContent = running ? "waiting for the first tensor…" : "No autograd graph: nothing in this cell requires grad";
+    empty.textContent = ui.running ? "waiting for the first tensor…" : "No autograd graph: nothing in this cell requires grad";
     renderLegend();
     sizeBody();
     const q = search.value.trim();
@@ -871,7 +929,12 @@ function view(store, root, twin, signal) {
     }
     painter.camera(cam);
     drawMini();
-    renderHead(); renderFoot(); renderSide();
+    renderHead(); renderFoot(); renderSide(true);
+  }
+  function renderTrain() {
+    const t = store.doc.training || {}, worth = t.steps > 1 || (t.loops || []).length > 0;
+    train.hidden = !worth;
+    if (worth) morph(train, trainStrip(t, ui));
   }
   function anchor() { // the selected box where it is in sight, otherwise the one nearest to the middle
     const W = stage.clientWidth, H = stage.clientHeight, cx = (W / 2 - cam.x) / cam.k, cy = (H / 2 - cam.y) / cam.k;
@@ -910,7 +973,9 @@ function view(store, root, twin, signal) {
     tip.replaceChildren(...[
       h("div.ttop", {}, glyph(n.state), h("strong", {}, title(n)), h("span", {}, n.state === "op" ? "autograd node" : n.state)),
       line("lm-tcode", n.source), line("", [shapeText(n), (n.dtype || "").replace("torch.", ""), n.device !== "cpu" && n.device, where(n)].filter(Boolean).join(" · ")),
-      line("", n.has_grad ? `.grad norm ${num(n.grad_norm) || "not measured"}` : ""), line("", n.version ? `version ${n.version}` : ""),
+      line("", n.has_grad ? `.grad norm ${num(n.grad_norm) || "not measured"}` : ""), line("", !n.has_grad && b.src && b.src.stats ? `gradient norm here ${num(b.src.stats.norm)}` : ""),
+      line("", n.passes > 1 ? `.grad is the sum of ${n.passes} passes` : ""), line("", n.ran_of > n.ran ? `in ${n.ran} of ${n.ran_of} steps` : ""),
+      line("", ui.breaks[b.id] ? `a sound gradient became ${ui.breaks[b.id]} here` : ""), line("", ui.failed.includes(b.id) ? "the error came from here" : ""), line("", n.version ? `version ${n.version}` : ""),
       line("", n.hooks ? plural(n.hooks, "hook") : ""), line("", n.count > 1 ? `ran × ${n.count}` : ""),
       ...hits.map((f) => h("div.tw", {}, icon(f.severity, 12), h("span", {}, prose(elide(f.message || "", 200)))))].filter(Boolean));
     const [px, py] = at(e), W = stage.clientWidth, H = stage.clientHeight;
@@ -997,9 +1062,37 @@ function view(store, root, twin, signal) {
     if (e.key === "Enter") { e.preventDefault(); nextHit(e.shiftKey ? -1 : 1); }
     else if (e.key === "Escape") { e.preventDefault(); search.value = ""; runSearch(); stage.focus({ preventScroll: true }); }
   });
+  listen(train, "click", (e) => {
+    const to = e.target.closest("[data-pick]");
+    if (!to) return;
+    ui.root = to.dataset.pick;
+    refresh();
+  });
+  const readCurve = (e) => {
+    const c = e.target.closest(".lm-plot"), r = c && c.getBoundingClientRect();
+    const was = ui.read;
+    ui.read = c && e.type !== "pointerleave" ? [c.parentNode.dataset.root, clamp((e.clientX - r.left) / r.width, 0, 1)] : null;
+    if (was || ui.read) renderTrain();
+  };
+  listen(train, "pointermove", readCurve);
+  listen(train, "pointerleave", readCurve);
+  listen(panel, "input", (e) => {
+    if (!e.target.matches(".lm-pfind")) return;
+    ui.pq = e.target.value;
+    renderSide();
+  });
+  listen(panel, "click", (e) => {
+    const sort = e.target.closest("[data-psort]"), row = ui.tab === "parameters" && e.target.closest("[data-row]");
+    if (sort) {
+      const name = sort.dataset.psort, again = name === ui.psort[0], first = /norm|update|passes/.test(name) ? -1 : 1;
+      // The third click brings the order of the modules back.
+      ui.psort = again && ui.psort[1] !== first ? ["", 1] : [name, again ? -first : first];
+      renderSide();
+    } else if (row && nodes.has(row.dataset.row)) { toLevelOf(row.dataset.row); select(row.dataset.row); }
+  });
   listen(panel, "keydown", (e) => { if (e.key === "Escape") { e.preventDefault(); close(); } });
   listen(tabs, "keydown", (e) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key], ids = Object.keys(PANELS);
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key], ids = [...tabs.children].map((b) => b.dataset.tab);
     if (!step) return;
     e.preventDefault();
     ui.tab = ids[(ids.indexOf(ui.tab) + step + ids.length) % ids.length];
@@ -1030,7 +1123,7 @@ function view(store, root, twin, signal) {
   store.views.add(onData);
   signal.addEventListener("abort", () => {
     store.views.delete(onData);
-    sizes.disconnect(); themes.disconnect(); clearInterval(clock);
+    sizes.disconnect(); themes.disconnect(); clearInterval(clock); clearTimeout(sideSoon);
     cancelAnimationFrame(queued); cancelAnimationFrame(moving);
     if (painter) painter.destroy();
   });
