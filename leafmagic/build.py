@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
+from leafmagic.failing import mark_failed
 from leafmagic.graph import AutogradGraph, Binding, Edge, Node, State
 from leafmagic.model import Model
 from leafmagic.records import NodeRecord, TensorRecord, any_current, best_name
@@ -27,7 +28,7 @@ def build_graph(model: Model) -> AutogradGraph:
     named = {t.nid: t for t in chosen.tensors.values() if t.nid >= 0 and t.names}
     nodes += [(op.index, _op_node(model, op, named.get(op.nid))) for op in chosen.ops.values()]
     nodes.sort(key=lambda pair: pair[0])
-    kept = tuple(node for _, node in nodes[:MOST_NODES])
+    kept = mark_failed(model, tuple(node for _, node in nodes[:MOST_NODES]))
     ids = {node.id for node in kept}
     edges = dict.fromkeys(
         edge for edge in chosen.edges() if edge.source in ids and edge.target in ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from leafmagic.cell import Place
@@ -20,7 +21,7 @@ from leafmagic.events import (
 )
 from leafmagic.folding import Slots
 from leafmagic.gradients import Gradients
-from leafmagic.looks import Bound, Event, GradientSeen, Owned, StateRead
+from leafmagic.looks import Bound, Event, GradientSeen, Owned, Raised, StateRead
 from leafmagic.records import Moment, Pass, TensorRecord, best_name, remember
 from leafmagic.session import Session
 
@@ -48,6 +49,10 @@ class Model:
         Finished backward passes.
     ordinal : int
         Of the newest event.
+    raised : Raised or None
+        The newest error, be it that the code caught it.
+    error : str
+        The error that ended the code, in one line; empty where none did.
     gradients : Gradients
         What was added to the gradients of leaves, and what used them.
     session : Session
@@ -67,6 +72,8 @@ class Model:
         self.steps = 0
         self.seen = 0
         self.ordinal = 0
+        self.raised: Raised | None = None
+        self.error = ""
         self.session = Session()
         self.run = 0
         self.gradients = Gradients(slots, self.grad_values, place)
@@ -86,6 +93,7 @@ class Model:
             Owned: self._owned,
             StateRead: self._state,
             GradientSeen: self._gradient,
+            Raised: partial(setattr, self, "raised"),
         }
 
     def feed(self, event: Event) -> None:

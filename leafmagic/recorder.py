@@ -369,7 +369,10 @@ class Recorder(TorchFunctionMode):
             self.on_refused_copy()
         ordinal, kind = self.log.next_ordinal(), type(error).__name__
         first = text.partition("\n")[0]
-        self.log.emit(Raised(ordinal, place[0], op, kind, first, inputs, culprits, place[1]))
+        node = None if roots is None else autograd.raised_in(error)
+        blamed = 0 if node is None else self.ledger.number_of(node)
+        about = inputs, culprits, place[1], None, blamed
+        self.log.emit(Raised(ordinal, place[0], op, kind, first, *about))
 
     def _safely(self, call: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         """Do something of ours, unheard by subclasses and other modes."""

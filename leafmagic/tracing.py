@@ -24,7 +24,7 @@ from leafmagic.graph import AutogradGraph
 from leafmagic.holders import kept_events
 from leafmagic.hooked import overwriting
 from leafmagic.ledger import tid_of
-from leafmagic.looks import Bound, Finished, Owned
+from leafmagic.looks import Bound, Finished, Owned, told
 from leafmagic.model import Model
 from leafmagic.options import Options
 from leafmagic.owners import ParameterPaths, is_users_name, owned_events
@@ -103,10 +103,9 @@ class Tracer(Trace):
                 self.options.retain,
                 self._watch.hooks,
             ).output
-        self._built: tuple[int, AutogradGraph] | None = None
+        self._built: tuple[tuple[int, str], AutogradGraph] | None = None
         self._explained: set[int] = set()
         self._paths = ParameterPaths(self.sites, lambda: self._namespace or {})
-        self._error = ""
         self._notes: list[str] = []
         self._began = self._ended = 0.0
         self._own_s = 0.0
@@ -178,7 +177,7 @@ class Tracer(Trace):
         try:
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 self._finish()
-            self._error = ""  # of what the code caught, or of a cell inside this one
+            self.model.error = ""  # of what the code caught, or of a cell inside this one
             if error is not None:
                 self.explain(error)
         except Exception as ours:
@@ -214,7 +213,7 @@ class Tracer(Trace):
             label = self.cell.label
             read = source_read(ordinal, self.cell, self.sites, namespace, self._entered)
             self._log.extend([*self._watch.stray_attributes(text, label, namespace), *read])
-        failed = bool(self._error)
+        failed = bool(self.model.error)
         self._log.extend(kept_events(namespace, ordinal, self.cell, failed=failed))
         self._log.emit(Finished(ordinal()))
         self._refresh(final=True)
@@ -287,8 +286,7 @@ class Tracer(Trace):
         Does so once for each error, however often it is called.
         """
         splice(error)
-        said = str(error).partition("\n")[0]
-        self._error = f"{type(error).__name__}: {said}"[:300] if said else type(error).__name__
+        self.model.error = told(type(error).__name__, str(error).partition("\n")[0])
         if id(error) in self._explained:
             return
         if self.running:
@@ -350,12 +348,13 @@ class Tracer(Trace):
         """The autograd graph as of now."""
         with self._lock:
             self.drain()
-            if self._built is None or self._built[0] != self.model.seen:
+            state = self.model.seen, self.model.error
+            if self._built is None or self._built[0] != state:
                 try:
-                    self._built = (self.model.seen, build_graph(self.model))
+                    self._built = (state, build_graph(self.model))
                 except Exception as ours:
                     self._note(ours)
-                    self._built = (self.model.seen, AutogradGraph())
+                    self._built = (state, AutogradGraph())
             return self._built[1]
 
     @property
@@ -391,7 +390,7 @@ class Tracer(Trace):
                     "steps": self.model.steps,
                     "duration_s": round(ended - self._began, 4) if self._began else 0.0,
                     "overhead_s": round(self._own_s + self._recorder.seconds, 4),
-                    "error": self._error,
+                    "error": self.model.error,
                     "notes": notes,
                     "cut": self._recorder.ops.full or len(graph.nodes) >= MOST_NODES,
                 },

@@ -110,7 +110,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "snapshots": ("model", "records", "session"),
     "shared": ("model", "reach", "records", "session"),
     "lives": ("model", "reach", "records", "session"),
-    "build": ("cell", "graph", "model", "records"),
+    "failing": ("graph", "looks", "model", "reach", "records"),
+    "build": ("cell", "failing", "graph", "model", "records"),
     "findings": (
         "breaks",
         "accounts",
