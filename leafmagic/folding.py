@@ -394,4 +394,5 @@ class Slots:
 
 def _is_held(record: TensorRecord) -> bool:
     """Tell whether a tensor is a leaf of the user's, and not data that comes and goes."""
-    return record.registered or (record.requires_grad and any_current(record))
+    mine = record.is_leaf and record.requires_grad and any_current(record)
+    return record.registered or mine
