@@ -15,6 +15,7 @@ from torch import Tensor
 KNOWN_TYPES = frozenset({Tensor, torch.nn.Parameter})
 """Types that are read without a detour; subclasses may answer in ways of their own."""
 
+_CUSTOM_BACKWARD = torch.autograd.function.BackwardCFunction.apply.__code__
 _PREVIEWED = 12
 _MOST_SEARCHED = 4_000
 
@@ -63,6 +64,16 @@ def flatten(args: Iterable[Any], into: list[Tensor]) -> list[Tensor]:
                 elif isinstance(item, tuple | list):
                     into.extend(part for part in item if isinstance(part, Tensor))
     return into
+
+
+def raised_in(error: BaseException) -> Any:
+    """Return the node of a custom function whose backward raised; None for other errors."""
+    step, found = error.__traceback__, None
+    while step is not None:
+        if step.tb_frame.f_code is _CUSTOM_BACKWARD:
+            found = step.tb_frame.f_locals.get("self")
+        step = step.tb_next
+    return found
 
 
 def can_be_read(tensor: Tensor) -> bool:

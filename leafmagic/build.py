@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from leafmagic.cell import Place
+from leafmagic.failing import mark_failed
 from leafmagic.graph import AutogradGraph, Binding, Edge, GradState, Node, State
 from leafmagic.laps import Ran
 from leafmagic.model import Model
@@ -30,7 +31,7 @@ def build_graph(model: Model) -> AutogradGraph:
     named = {t.nid: t for t in tensors if t.nid >= 0 and t.names}
     nodes += [(op.index, _op_node(model, op, named.get(op.nid), ran)) for op in ops]
     nodes.sort(key=lambda pair: pair[0])
-    kept = tuple(node for _, node in nodes[:MOST_NODES])
+    kept = mark_failed(model, tuple(node for _, node in nodes[:MOST_NODES]))
     ids = {node.id for node in kept}
     edges = dict.fromkeys(
         edge for edge in chosen.edges() if edge.source in ids and edge.target in ids

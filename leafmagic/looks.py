@@ -120,6 +120,8 @@ class Raised(NamedTuple):
         hold, as (nid, slot, message).
     inside : Inside or None
         For an error of torch.compile: the line of the compiled function.
+    blamed : int
+        nid of the node in which backward raised, where the traceback says it, else 0.
     """
 
     ordinal: int
@@ -131,6 +133,12 @@ class Raised(NamedTuple):
     culprits: tuple[tuple[int, str, str], ...]
     direct: bool
     inside: Inside | None = None
+    blamed: int = 0
+
+
+def told(kind: str, text: str) -> str:
+    """Return an error as one line: its class, and the first line that it says."""
+    return f"{kind}: {text}"[:300] if text else kind
 
 
 class AttributeStored(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from leafmagic.breaks import GradientBroke, GradientsMeasured
@@ -29,6 +30,7 @@ from leafmagic.looks import (
     GradientSeen,
     Held,
     Owned,
+    Raised,
     StateRead,
     Wired,
 )
@@ -62,6 +64,10 @@ class Model:
         Of the newest event.
     laps : Laps
         The passes by the line that called them.
+    raised : Raised or None
+        The newest error, be it that the code caught it.
+    error : str
+        The error that ended the code, in one line; empty where none did.
     gradients : Gradients
         What was added to the gradients of leaves, and what used them.
     trends : Trends
@@ -87,6 +93,8 @@ class Model:
         self.seen = 0
         self.ordinal = 0
         self.held: tuple[Held, ...] = ()
+        self.raised: Raised | None = None
+        self.error = ""
         self.session = Session()
         self.run = 0
         self.gradients = Gradients(slots, self.grad_values, place)
@@ -111,6 +119,7 @@ class Model:
             Wired: self._wired,
             GradientsMeasured: self.trends.measured,
             Finished: self._finished,
+            Raised: partial(setattr, self, "raised"),
         }
 
     def feed(self, event: Event) -> None:

@@ -118,6 +118,8 @@ class NameBook:
         """Name a tensor whose method returned it, by what the source binds that to."""
         if place is None or place.unpacked or len(place.targets) != 1:
             return
+        if place.attribute != event.what:
+            return  # A library did it, on the way to what the name is for.
         if place.scope or _is_path(place.targets[0]):
             target, line = place.targets[0], place.line
             self.bind(place.scope, target, event.tid, line, place.label, event.ordinal)

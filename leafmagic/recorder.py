@@ -372,9 +372,12 @@ class Recorder(TorchFunctionMode):
             culprits = tuple(autograd.corrupted_saves(self.ledger.number_of, roots))
         if op == "deepcopy" and self.on_refused_copy is not None:
             self.on_refused_copy()
-        ordinal, kind = self.log.next_ordinal(), type(error).__name__
-        first = text.partition("\n")[0]
-        self.log.emit(Raised(ordinal, place[0], op, kind, first, inputs, culprits, place[1]))
+        ordinal, told = self.log.next_ordinal(), (type(error).__name__, text.partition("\n")[0])
+        node = None if roots is None else autograd.raised_in(error)
+        blamed = 0 if node is None else self.ledger.number_of(node)
+        self.log.emit(
+            Raised(ordinal, place[0], op, *told, inputs, culprits, place[1], None, blamed)
+        )
 
     def _safely(self, call: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         """Do something of ours, unheard by subclasses and other modes."""

@@ -185,7 +185,8 @@ def any_current(record: TensorRecord) -> bool:
 
 def is_held(record: TensorRecord) -> bool:
     """Tell whether a tensor is a leaf of the user's, and not data that comes and goes."""
-    return record.registered or (record.requires_grad and any_current(record))
+    mine = record.is_leaf and record.requires_grad and any_current(record)
+    return record.registered or mine
 
 
 def best_name(record: TensorRecord) -> str:

@@ -25,7 +25,7 @@ from leafmagic.graph import AutogradGraph
 from leafmagic.histories import histories_of
 from leafmagic.holders import kept_events
 from leafmagic.hooked import overwriting
-from leafmagic.looks import Finished, Owned
+from leafmagic.looks import Finished, Owned, told
 from leafmagic.model import Model
 from leafmagic.options import Options
 from leafmagic.owners import ParameterPaths, owned_events
@@ -111,10 +111,9 @@ class Tracer(Trace):
             hooks = self._watch.hooks
             retainer = Retainer(self.sites, ledger, self._log, retain, hooks)
             self._recorder.ops.on_output = retainer.output
-        self._built: tuple[int, AutogradGraph] | None = None
+        self._built: tuple[tuple[int, str], AutogradGraph] | None = None
         self._explained: set[int] = set()
         self._paths = ParameterPaths(self.sites, lambda: self._namespace or {})
-        self._error = ""
         self._notes: list[str] = []
         self._began = self._ended = self._own_s = self._refreshed = self._refresh_cost = 0.0
         self._looked, self._entered = 0.0, 0
@@ -184,7 +183,7 @@ class Tracer(Trace):
         try:
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 self._finish()
-            self._error = ""  # of what the code caught, or of a cell inside this one
+            self.model.error = ""  # of what the code caught, or of a cell inside this one
             if error is not None:
                 self.explain(error)
         except Exception as ours:
@@ -211,7 +210,7 @@ class Tracer(Trace):
             label = self.cell.label
             read = source_read(ordinal, self.cell, self.sites, namespace, self._entered)
             self._log.extend([*self._watch.stray_attributes(text, label, namespace), *read])
-        failed = bool(self._error)
+        failed = bool(self.model.error)
         self.meter.flush()
         self._log.extend(kept_events(namespace, ordinal, self.cell, failed=failed))
         self._log.emit(Finished(ordinal()))
@@ -287,8 +286,7 @@ class Tracer(Trace):
         Does so once for each error, however often it is called.
         """
         splice(error)
-        said = str(error).partition("\n")[0]
-        self._error = f"{type(error).__name__}: {said}"[:300] if said else type(error).__name__
+        self.model.error = told(type(error).__name__, str(error).partition("\n")[0])
         if id(error) in self._explained:
             return
         if self.running:
@@ -350,12 +348,13 @@ class Tracer(Trace):
         """The autograd graph as of now."""
         with self._lock:
             self.drain()
-            if self._built is None or self._built[0] != self.model.seen:
+            state = self.model.seen, self.model.error
+            if self._built is None or self._built[0] != state:
                 try:
-                    self._built = (self.model.seen, build_graph(self.model))
+                    self._built = (state, build_graph(self.model))
                 except Exception as ours:
                     self._note(ours)
-                    self._built = (self.model.seen, AutogradGraph())
+                    self._built = (state, AutogradGraph())
             return self._built[1]
 
     @property
@@ -388,4 +387,4 @@ class Tracer(Trace):
             failure = self._recorder.failure
             notes = self._notes or ([_STOPPED] if failure is not None else [])
             cut = self._recorder.ops.full
-            return document_of(self, self._error, notes, own, cut=cut)
+            return document_of(self, self.model.error, notes, own, cut=cut)

@@ -92,9 +92,9 @@ def diff(old: Payload, new: Payload) -> dict[str, Any]:
     -------
     dict
         The keys of the payload that changed. Nodes, also those of a level, are given
-        as ``{"set": [...], "del": [ids]}``, with the fields that changed, edges as ``{"at", "drop", "add"}`` (one
-        splice), of ``training`` the keys that changed, everything else by its new value.
-        Empty if nothing changed.
+        as ``{"set": [...], "del": [ids]}``, with the fields that changed, edges as
+        ``{"at", "drop", "add"}`` (one splice), of ``training`` the keys that changed,
+        everything else by its new value. Empty if nothing changed.
     """
     changes: dict[str, Any] = {}
     for key, value in new.items():

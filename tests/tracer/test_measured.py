@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 import torch
+from tracing_kit import Ran, both, check_well, run_traced
 
 import leafmagic
 from leafmagic.meters import Meter
 from leafmagic.readout import BINS, Readout
 from leafmagic.recording import Trace
-from tracing_kit import Ran, both, check_well, run_traced
 
 NET = """
 torch.manual_seed(1)

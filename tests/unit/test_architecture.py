@@ -141,7 +141,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "flow": ("model", "reach", "records", "session"),
     "shared": ("model", "reach", "records", "session"),
     "lives": ("model", "reach", "records", "session"),
-    "build": ("cell", "graph", "laps", "model", "records"),
+    "failing": ("graph", "looks", "model", "reach", "records"),
+    "build": ("cell", "failing", "graph", "laps", "model", "records"),
     "findings": (
         "breaks",
         "accounts",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +26,7 @@ def test_the_newest_rows_are_all_there_and_older_ones_evenly(
     if count:
         assert steps[0] == 0
         early = [step for step in steps if step < count - 2 * recent]
-        gaps = {later - step for step, later in zip(early, early[1:], strict=False)}
+        gaps = {later - step for step, later in itertools.pairwise(early)}
         assert len(gaps) <= 1
 
 
