@@ -47,10 +47,10 @@ class _Chosen:
         self.tensors: dict[int, TensorRecord] = {}
         self.ops: dict[int, NodeRecord] = {}
         for record in model.slots.records:
-            if _takes_part(record):
+            if not record.merged and _takes_part(record):
                 self.tensors[record.tid] = record
         for op in model.slots.node_records:
-            if op.made.what:
+            if op.made.what and not op.merged:
                 self.ops[op.nid] = op
         self._reach()
 

@@ -124,6 +124,23 @@ class OpRepeated(NamedTuple):
     times: int
 
 
+class RoundFolded(NamedTuple):
+    """Of a loop without backward an op's earlier rounds are gone, and the newest stands for all.
+
+    Attributes
+    ----------
+    first, length, size : int
+        Of so many turns, those from the first on are rounds of that size.
+    """
+
+    ordinal: int
+    site: int
+    op: str
+    first: int
+    length: int
+    size: int
+
+
 class PassRepeated(NamedTuple):
     """A backward pass ran again from the same place, from the same kind of root.
 

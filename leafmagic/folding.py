@@ -42,6 +42,8 @@ class Slots:
     records, node_records : list
         One for each slot, in the order in which the slots were made.
     book : NameBook
+    ops : dict
+        By site and op, the slots of its turns.
     newest_index : int
         The highest index of a record.
     moved : int
@@ -57,19 +59,19 @@ class Slots:
         self._place = place
         self._slots: dict[tuple[Any, ...], TensorRecord] = {}
         self._node_slots: dict[tuple[Any, ...], NodeRecord] = {}
-        self._ops: dict[tuple[int, str], list[OpSlot | None]] = {}
+        self.ops: dict[tuple[int, str], list[OpSlot | None]] = {}
         self.newest_index = 0
         self.moved = 0
 
     def at(self, site: int, op: str, _direct: bool, turn: int) -> TensorRecord | None:
         """Return the record of what an op makes, that does the same in each step."""
-        slots = self._ops.get((site, op), ())
+        slots = self.ops.get((site, op), ())
         slot = slots[turn] if turn < len(slots) else None
         return slot.tensors[0] if slot is not None and slot.tensors else None
 
     def op(self, event: OpCalled) -> None:
         """Take in an op."""
-        slots = self._ops.setdefault((event.site, event.op), [])
+        slots = self.ops.setdefault((event.site, event.op), [])
         while len(slots) <= event.turn:
             slots.append(None)
         slot = slots[event.turn]
@@ -92,7 +94,7 @@ class Slots:
         Called instead of `feed`, for speed; most events of a long loop are of this type.
         """
         ordinal, site, op, _, inputs, turn, tid, nid, base, shape, before, times = event
-        slot = self._ops[(site, op)][turn]
+        slot = self.ops[(site, op)][turn]
         if slot is None:
             return
         tensors = self.tensors
@@ -322,6 +324,7 @@ class Slots:
                 record.previous, record.nid, record.seen = record.nid, seen.nid, seen
                 record.made, record.inputs, record.outputs = made, inputs, outputs
                 record.count += 1
+                record.merged = False
             self.nodes[seen.nid] = record
             added.append(record)
         for record in added:
@@ -373,7 +376,7 @@ class Slots:
 
         So it is with a state that is a constant in the first step.
         """
-        for slots in self._ops.values():
+        for slots in self.ops.values():
             for slot in slots:
                 if slot is not None and index in slot.operands:
                     slot.operands = tuple([-2 if one == index else one for one in slot.operands])

@@ -17,6 +17,7 @@ from leafmagic.events import (
     OpCalled,
     OpRepeated,
     PassRepeated,
+    RoundFolded,
     Stepped,
     TensorSeen,
     WriteAttempted,
@@ -331,6 +332,7 @@ Event = (
     OpCalled
     | OpRepeated
     | PassRepeated
+    | RoundFolded
     | Written
     | Stepped
     | Cleared

@@ -16,6 +16,7 @@ from leafmagic.events import (
     OpCalled,
     OpRepeated,
     PassRepeated,
+    RoundFolded,
     Stepped,
     WriteAttempted,
     Written,
@@ -35,6 +36,7 @@ from leafmagic.looks import (
     Wired,
 )
 from leafmagic.records import Moment, Pass, TensorRecord, best_name, remember
+from leafmagic.rounds import fold_round
 from leafmagic.session import Session
 from leafmagic.trends import Trends
 
@@ -103,6 +105,7 @@ class Model:
         self._handlers: dict[type, Callable[[Any], None]] = {
             OpCalled: self._op,
             OpRepeated: slots.repeated,
+            RoundFolded: lambda event: fold_round(slots, event),
             PassRepeated: self._pass_repeated,
             Written: self._written,
             Stepped: self._stepped,

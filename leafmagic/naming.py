@@ -57,8 +57,9 @@ class NameBook:
         old = self._tensors.get(before) if before is not None else None
         record = self._tensors.get(tid)
         past = self.history.setdefault(key, [])
-        if old is not None and old is record and past:
-            # The next step bound the same name at the same place.
+        if old is not None and past and (old is record or (record is None and tid >= 0)):
+            # The next step bound the same name at the same place. What the op made last
+            # may be told after it: then it is not known yet.
             past[-1] = (tid, line, ordinal)
             return
         if old is not None:

@@ -9,13 +9,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 from leafmagic import functions
 from leafmagic.autograd import flatten, grad_fn_of, is_leaf, version_of
-from leafmagic.events import OpCalled, WriteAttempted, Written
+from leafmagic.events import OpCalled, RoundFolded, WriteAttempted, Written
 from leafmagic.fingerprints import MemoryWatch
 from leafmagic.ledger import REFS, Ledger, mark_of
 from leafmagic.log import EventLog, Repeat
+from leafmagic.turns import Outcome, Turns
 
 Output = Callable[[int, bool, list[Tensor], list[Tensor]], None]
 
@@ -26,41 +28,6 @@ _tuple = tuple.__new__
 
 MOST_TURNS = 150_000
 """Beyond this many ops that are new, what is new is no longer recorded: some 200 MB."""
-
-
-class Turns:
-    """How often an op ran at a place in the current step, and how it turned out before.
-
-    Attributes
-    ----------
-    plain : list of Repeat or None
-        Per turn what to compare with, if the output was one new tensor; else None.
-    """
-
-    __slots__ = ("plain", "step", "turn")
-
-    def __init__(self) -> None:
-        self.step = -1
-        self.turn = 0
-        self.plain: list[Repeat | None] = []
-
-    def next_turn(self, step: int) -> int:
-        """Return which run of this step comes now.
-
-        What is gone leaves its turn to the next: a loop without backward does not grow.
-        In such a loop the last round is still alive while the next one runs, so the
-        round before it is looked at, too.
-        """
-        if self.step != step:
-            self.step, self.turn = step, 0
-        turn, plain = self.turn, self.plain
-        if turn < len(plain):
-            return turn
-        if turn and (last := plain[turn - 1]) is not None and last.is_gone():
-            return turn - 1
-        if turn > 1 and (last := plain[turn - 2]) is not None and last.is_gone():
-            return turn - 2
-        return turn
 
 
 class OpRecorder:
@@ -152,8 +119,12 @@ class OpRecorder:
         if known is None:
             known = turns[site][op] = Turns()
         step, turn, plain = self.step, known.turn, known.plain
-        if known.step != step or turn >= len(plain):
-            turn = known.next_turn(step)
+        if known.step != step:
+            turn = known.restart(step)
+        if turn >= len(plain):
+            turn = known.next_turn(_key(args, kwargs, result))
+            if known.folded is not None:
+                self._fold(site, op, known)
         if (
             before is None
             and turn < len(plain)
@@ -175,12 +146,17 @@ class OpRecorder:
         if wrote and self._is_update(wrote, result):
             self.log.note(Written(self.log.next_ordinal(), site, op, wrote[0], tids))
             return
-        made = self._record_fully(site, direct, op, inputs, tids, result, wrote, turn)
+        new = turn >= known.most
+        made = self._record_fully(site, direct, op, inputs, tids, result, wrote, turn, new=new)
         if made is not None:
-            if turn == len(plain):
-                plain.append(None)
-            plain[turn] = made[0]
-            known.turn = max(known.turn, turn + 1)
+            outcome = () if made[0] is not None else _outcome(result)
+            known.made(turn, _key(args, kwargs, result), made[0], outcome)
+
+    def _fold(self, site: int, op: str, turns: Turns) -> None:
+        """Record that rounds of a loop are one from now on."""
+        assert turns.folded is not None  # noqa: S101  (asked just before)
+        self.log.note(RoundFolded(self.log.next_ordinal(), site, op, *turns.folded))
+        turns.folded = None
 
     def _is_update(self, wrote: tuple[int, ...], result: Any) -> bool:
         """Tell whether an op did nothing but change one known tensor, grad mode off."""
@@ -192,7 +168,7 @@ class OpRecorder:
             and is_leaf(result)
         )
 
-    def _record_fully(
+    def _record_fully(  # noqa: C901 - one record
         self,
         site: int,
         direct: bool,
@@ -202,6 +178,8 @@ class OpRecorder:
         result: Any,
         wrote: tuple[int, ...],
         turn: int,
+        *,
+        new: bool,
     ) -> tuple[Repeat | None] | None:
         """Record an op with all that it made.
 
@@ -213,10 +191,10 @@ class OpRecorder:
         """
         ledger = self.ledger
         made = [result] if type(result) is Tensor else flatten((result,), [])
-        if (not made and not wrote) or self.full:
+        if (not made and not wrote) or (self.full and new):
             return None
-        self._made += 1
-        self.full = self._made >= MOST_TURNS
+        if new:
+            self._count()
         outputs = tuple([ledger.tensor(t) for t in made])
         if wrote:
             self._describe_written(wrote, tids, inputs, made)
@@ -249,6 +227,11 @@ class OpRecorder:
         never = bool(name) and base < 0
         place = (site, op, direct, turn)
         return (Repeat(place, name, never, REFS[id(made[0])], mark_of(made[0])),)
+
+    def _count(self) -> None:
+        """Count what is new; what takes the place of something before fills no more memory."""
+        self._made += 1
+        self.full = self._made >= MOST_TURNS
 
     def _tell_overwritten(self, site: int, op: str, turn: int, tensor: Tensor) -> None:
         place = (site, op, turn)
@@ -305,6 +288,19 @@ class OpRecorder:
         if self.memory is not None and name in ("numpy", "__array__"):
             self.memory.hand_over(tensor, site)
         self.log.emit(OpCalled(ordinal, site, op, direct, (tid,), (), *seen, True, ()))
+
+
+def _key(args: Any, kwargs: Any, result: Any) -> tuple[int, ...]:
+    """Return what runs of an op have in common that may take one another's place."""
+    given = (*args, *kwargs.values()) if kwargs else args
+    layer = [REFS[id(one)].tid for one in given if type(one) is Parameter and id(one) in REFS]
+    return (int(result.requires_grad) if type(result) is Tensor else -1, *layer)
+
+
+def _outcome(result: Any) -> Outcome:
+    """Return what tells whether all that an op made is gone."""
+    made = flatten((result,), [])
+    return tuple([(REFS[id(tensor)], mark_of(tensor)) for tensor in made if id(tensor) in REFS])
 
 
 def _written(tids: tuple[int, ...], inputs: list[Tensor], versions: list[int]) -> tuple[int, ...]:

@@ -69,6 +69,8 @@ class TensorRecord:
     used: bool = False
     shapes: list[tuple[int, ...]] = field(default_factory=list)
     """Those that were seen, where they differ; the newest last."""
+    merged: bool = False
+    """Whether another record stands for it."""
     touched: bool = False
     """Whether anything was noted that the next step has to drop."""
 
@@ -101,6 +103,7 @@ class TensorRecord:
         self.seen, self.nid = seen, seen.nid
         self.requires_grad, self.is_leaf = seen.requires_grad, seen.is_leaf
         self.count += 1
+        self.merged = False
         self.forget()
         self.retains_grad, self.version = seen.retains_grad, seen.version
         self.hooks = seen.hooks
@@ -136,6 +139,7 @@ class NodeRecord:
     outputs: tuple[int, ...] = ()
     count: int = 1
     previous: int = -1
+    merged: bool = False
     links: list[Link] = field(default_factory=list)
 
     @property

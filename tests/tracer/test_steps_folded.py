@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tracing_kit import check_well, run_traced
 
 
@@ -199,3 +200,226 @@ for n in range(1, 1001):
     shapes = ran.node("h").shapes
     assert 2 <= len(shapes) <= 4
     assert shapes[-1] == (2000,)
+
+
+LOOPS = {
+    "layers": """
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+x = torch.randn(8, 4)
+for i in range({n}):
+    y = net(x)
+    z = y.mean()
+""",
+    "chain": """
+w = torch.randn(4, 4, requires_grad=True)
+for i in range({n}):
+    h = torch.zeros(4)
+    for t in range(3):
+        h = torch.tanh(w @ h)
+    z = h.mean()
+""",
+    "function": """
+w = torch.randn(4, 4, requires_grad=True)
+def value(turns):
+    h = torch.zeros(4)
+    for t in range(turns):
+        h = torch.tanh(w @ h)
+    return h.mean().item()
+for i in range({n}):
+    value(3 + i % 3)
+""",
+    "several outputs, and in place": """
+x, w = torch.randn(8), torch.randn(8, requires_grad=True)
+lstm = torch.nn.LSTM(4, 3, 2)
+for i in range({n}):
+    best, where = (w * x).topk(3)
+    a, b = (w * x).chunk(2)
+    r = torch.relu_(w * 2)
+    out, (h, c) = lstm(a.view(1, 4))
+""",
+    "some are kept": """
+w = torch.randn(4, 4, requires_grad=True)
+best = None
+for i in range({n}):
+    y = (w @ torch.randn(4)).sin().sum()
+    if best is None or y > best:
+        best = y
+""",
+    "no_grad": """
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+x = torch.randn(8, 4)
+with torch.no_grad():
+    for i in range({n}):
+        y = net(x)
+        v, k = y.max(0)
+        z = y.mean()
+""",
+    "inference_mode": """
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+x = torch.randn(8, 4)
+with torch.inference_mode():
+    for i in range({n}):
+        y = net(x)
+        z = y.mean()
+""",
+    "after training": """
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+def value(x):
+    return net(x).mean()
+for epoch in range({n}):
+    for k in range(2):
+        loss = value(torch.randn(2, 4))
+        loss.backward()
+        net.zero_grad()
+    for k in range(4):
+        test = value(torch.randn(2, 4))
+""",
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_a_loop_without_backward_folds_too(name: str) -> None:
+    """Its rounds are gone one after another, graph and all: so are their boxes."""
+    few, many = (run_traced(LOOPS[name].format(n=n), grads="off") for n in (12, 60))
+    for ran in (few, many):
+        check_well(ran)
+    boxes = [sorted((n.kind, n.op) for n in ran.trace.graph.nodes) for ran in (few, many)]
+    assert boxes[0] == boxes[1]
+    sizes = [
+        [len(kept) for kept in (s.records, s.node_records, s.tensors, s.nodes)]
+        for s in (few.trace.model.slots, many.trace.model.slots)
+    ]
+    assert sizes[0] == sizes[1]
+
+
+@pytest.mark.parametrize("name", ["layers", "no_grad", "inference_mode"])
+def test_the_newest_round_stands_for_all(name: str) -> None:
+    ran = run_traced(LOOPS[name].format(n=50))
+    check_well(ran)
+    assert ran.node("y").shape == (8, 1)
+    assert [(n.count, n.ran, n.ran_of, n.in_newest) for n in [ran.node("z")]] == [
+        (50, 50, 50, True)
+    ]
+    linear = [n for n in ran.trace.graph.nodes if n.kind == "op" and n.op == "linear"]
+    assert len(linear) == (2 if name == "layers" else 0)
+    assert all((n.ran, n.ran_of) == (50, 50) for n in linear)
+
+
+def test_a_branch_of_a_loop_without_backward() -> None:
+    ran = run_traced("""
+w = torch.randn(4, requires_grad=True)
+for i in range(100):
+    y = w.exp()
+    if i % 10 == 2:
+        y = y.sin()
+    z = y.sum()
+""")
+    check_well(ran)
+    found = {n.op: (n.ran, n.ran_of, n.in_newest) for n in ran.trace.graph.nodes if n.kind == "op"}
+    assert found == {"exp": (100, 100, True), "sin": (10, 100, False), "sum": (100, 100, True)}
+
+
+def test_what_is_alive_is_never_folded() -> None:
+    """All rounds lead to one loss, or are kept in a list: each has a box of its own."""
+    ran = run_traced("""
+w = torch.randn(3, requires_grad=True)
+h = w
+for i in range(30):
+    h = torch.tanh(h * w)
+kept = [w.sin() for i in range(20)]
+total = h.sum() + torch.stack(kept).sum()
+total.backward()
+""")
+    check_well(ran)
+    ops = [n.op for n in ran.trace.graph.nodes if n.kind == "op"]
+    assert (ops.count("tanh"), ops.count("mul"), ops.count("sin")) == (30, 30, 20)
+
+
+def test_layers_made_anew_in_each_round_do_not_fill_memory() -> None:
+    text = """
+x = torch.randn(2, 4)
+for i in range({n}):
+    net = torch.nn.Linear(4, 1)
+    y = net(x)
+"""
+    sizes = []
+    for n in (700, 900):
+        ran = run_traced(text.format(n=n), grads="off")
+        check_well(ran)
+        slots = ran.trace.model.slots
+        sizes.append((len(slots.records), len(slots.node_records), len(slots.nodes)))
+    assert sizes[0] == sizes[1]
+
+
+def test_many_runs_that_replace_one_another_are_no_reason_to_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("leafmagic.ops.MOST_TURNS", 60)
+    ran = run_traced("""
+w = torch.randn(8, requires_grad=True)
+for step in range(100):
+    a, b = (w * 2).chunk(2)
+    loss = (a * b).sum()
+    loss.backward()
+    w.grad = None
+""")
+    check_well(ran)
+    assert not ran.trace.document()["status"]["cut"]
+    assert {n.ran for n in ran.trace.graph.nodes if n.op == "chunk"} == {100}
+
+
+WHOLE = {
+    "transformer": """
+net = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+x = torch.randn(2, 5, 8)
+run = lambda: net(x)
+""",
+    "one line, with grad and without": """
+w = torch.randn(4, 4, requires_grad=True)
+x = torch.randn(4, 4)
+run = lambda: x.t() @ w.t() @ x.t() @ w.t() @ w.detach().t() @ w.t() @ x.t()
+""",
+    "detached on the way": """
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh(), torch.nn.Linear(4, 4))
+def run():
+    h = torch.ones(2, 4)
+    for t in range(3):
+        target = net(h).detach()
+        h = net(h) - target * 0.1
+    return h
+""",
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_the_drawn_graph_is_the_one_of_the_newest_step(name: str) -> None:
+    ran = run_traced(
+        WHOLE[name]
+        + """
+for step in range(5):
+    loss = run().sum()
+    if step == 4:
+        names, stack, seen = [], [loss.grad_fn], set()
+        while stack:
+            node = stack.pop()
+            if node is not None and node not in seen:
+                seen.add(node)
+                names.append(node.name())
+                stack += [one for one, _ in node.next_functions]
+    loss.backward()
+"""
+    )
+    check_well(ran)
+    real = sorted(n for n in ran.ns["names"] if n != "torch::autograd::AccumulateGrad")
+    graph = ran.trace.graph
+    (root,) = [n for n in graph.nodes if n.name == "loss"]
+    reached, stack = set(), [root.id]
+    while stack:
+        at = stack.pop()
+        if at not in reached:
+            reached.add(at)
+            stack += [
+                e.target for e in graph.edges if e.source == at and e.kind in ("next", "output")
+            ]
+    drawn = sorted(n.name for n in graph.nodes if n.kind == "op" and n.id in reached)
+    assert drawn == real
