@@ -22,7 +22,8 @@ class GradientBroke(NamedTuple):
     how : str
         ``nan`` or ``inf``: what came was finite, what went on is not; ``forward``: its
         result was not finite already; ``cut``: a clamp took away the gradient of elements
-        of a leaf; ``saturated``, ``step``: a clamp, or a step function, took away all.
+        of a leaf; ``saturated``, ``step``: a clamp, or a step function, took away all;
+        ``guarded``: so did a clamp that keeps an argument where a function is defined.
     bad, total : int
         How many elements of how many.
     masked : bool

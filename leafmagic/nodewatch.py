@@ -22,7 +22,7 @@ MOST_NODES = 2_000
 """Larger graphs are not watched."""
 
 _MOST_TOLD = 3
-_CLAMPS = ("ClampBackward", "ClampMinBackward", "ClampMaxBackward")
+_CLAMPS = ("ClampBackward", "ClampMinBackward", "ClampMaxBackward", "HardtanhBackward")
 _STEPS = ("RoundBackward", "FloorBackward", "CeilBackward", "TruncBackward", "SignBackward")
 """Nodes of functions whose derivative is zero wherever there is one."""
 
@@ -162,7 +162,7 @@ class NodeWatch:
             return
         out, into = going[0], coming[0]
         clamp = node.name().startswith(_CLAMPS)
-        if out.shape != into.shape or (clamp and self._is_guard(index)):
+        if out.shape != into.shape or (clamp and self._may_cut(index) and not _is_zero(out)):
             return
         cut = (out == 0) & (into != 0)
         child = self._children[index][0]
@@ -177,10 +177,14 @@ class NodeWatch:
         """Tell whether a clamp of both sides is all that its input is used for."""
         if getattr(node, "_saved_min", 0) is None or getattr(node, "_saved_max", 0) is None:
             return False
-        if not node.name().startswith("ClampBackward"):
+        if not node.name().startswith(("ClampBackward", "HardtanhBackward")):
             return False
         child, number = self._children[index][0], node.next_functions[0][1]
         return len(self._users.get((child, number), ())) == 1
+
+    def _may_cut(self, index: int) -> bool:
+        """Tell whether a clamp may take the gradient of some elements: it is made for that."""
+        return self._nodes[index].name().startswith("Hardtanh") or self._is_guard(index)
 
     def _is_guard(self, index: int) -> bool:
         """Tell whether a clamp keeps an argument where a function is defined."""
@@ -241,15 +245,15 @@ class NodeWatch:
         for index, dead in counts.of("dead").items():
             leaf = self._leaves[self._children[index][0]]
             if dead:
-                found.append(
-                    self._broken(index, "cut", bad=dead, total=self._sizes[index], leaves=(leaf,))
-                )
+                how, size = "guarded" if self._is_guard(index) else "cut", self._sizes[index]
+                found.append(self._broken(index, how, bad=dead, total=size, leaves=(leaf,)))
         for index, cut in counts.of("cut").items():
             behind = self._behind(index) if cut and not counts.get("passed", index) else []
             leaves = tuple(self._leaves[leaf] for leaf in behind if counts.get("given", leaf) == 0)
             if leaves:
                 clamp = self._nodes[index].name().startswith(_CLAMPS)
                 how, size = "saturated" if clamp else "step", self._sizes[index]
+                how = "guarded" if clamp and self._is_guard(index) else how
                 found.append(self._broken(index, how, bad=cut, total=size, leaves=leaves))
         return found
 
@@ -263,6 +267,11 @@ class NodeWatch:
                     seen.add(child)
                     queue.append(child)
         return [leaf for leaf in queue if leaf in self._leaves]
+
+
+def _is_zero(grad: Tensor) -> bool:
+    """Tell whether nothing is left of a gradient; not asked of what is on another device."""
+    return grad.device.type == "cpu" and not bool(grad.any())
 
 
 def _flattens(node: Any) -> bool:
