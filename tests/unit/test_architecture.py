@@ -238,6 +238,7 @@ OUTSIDE: dict[str, tuple[str, ...]] = {
         "behind",
         "documents",
         "drift",
+        "carry",
         "holders",
         "hooked",
         "meters",
