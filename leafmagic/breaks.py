@@ -96,6 +96,29 @@ class GradientsMeasured(NamedTuple):
     births: tuple[tuple[int, str], ...]
 
 
+class GradientWithheld(NamedTuple):
+    """A custom function gave None for an input whose leaves got no gradient otherwise.
+
+    Attributes
+    ----------
+    site : int
+        Of the pass.
+    nid, name
+        The node, and what torch calls it.
+    position : int
+        Which of the tensors that the function was given.
+    leaves : tuple of int
+        tids of the leaves behind that input.
+    """
+
+    ordinal: int
+    site: int
+    nid: int
+    name: str
+    position: int
+    leaves: tuple[int, ...]
+
+
 class MemoryChanged(NamedTuple):
     """What a node of a pass saved was written over in a way that torch does not count.
 

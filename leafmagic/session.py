@@ -8,7 +8,7 @@ entry goes when its tensor is gone, and there is a bound for all the rest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -280,6 +280,12 @@ class Session:
     def text(self, run: int) -> str:
         """Return the text of the cell of a trace; empty where that is not known."""
         return self._texts.get(run, "")
+
+    def texts(self, run: int) -> Iterator[tuple[str, str]]:
+        """Yield label and text of the cells traced before a trace, the newest first."""
+        for known in sorted(self._texts, reverse=True):
+            if known < run and self._texts[known]:
+                yield self.label(known), self._texts[known]
 
     def is_rerun(self, run: int, earlier: int) -> bool:
         """Tell whether a trace is of the same cell as an earlier one."""

@@ -5,6 +5,7 @@ Importing this package registers every rule; the registry is `RULES`.
 
 from leafmagic.findings import (
     accumulation,
+    backwards,
     carried,
     compiled,
     contract,
@@ -49,6 +50,7 @@ __all__ = [
     "Findings",
     "Rule",
     "accumulation",
+    "backwards",
     "carried",
     "compiled",
     "contract",

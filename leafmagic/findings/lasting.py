@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from leafmagic.cell import Place
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.custom_calls import refused_inside, refused_root
+from leafmagic.findings.earlier import cell_text
 from leafmagic.findings.ends import NO_GRAPH, Cut, cut_at, first_cut, missed, word_for
 from leafmagic.findings.flows import left_off_in
 from leafmagic.findings.reaching import reaching
-from leafmagic.findings.source import Source
 from leafmagic.looks import Raised, Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
@@ -50,13 +49,9 @@ def made_while_off(roots: Iterable[int], model: Model) -> tuple[TensorRecord, Ma
     return None
 
 
-@lru_cache(maxsize=8)
 def _switch(off: ModeOff) -> Place | None:
     """Return the line that switched grad mode off, where the text of its cell shows it."""
-    lines = off.text.split("\n")
-    # Magics are no Python; what is below keeps its lines.
-    text = "\n".join("" if line.startswith(("%", "!")) else line for line in lines)
-    return left_off_in(Source(text, "", off.label)) if off.label else None
+    return left_off_in(cell_text(off.label, off.text)) if off.label else None
 
 
 @register
