@@ -338,7 +338,7 @@ class PathEnds(Rule):
         for group in groups.values():
             first = next((one for one in group if one.asked is not None), group[0])
             if first.cut is not None:
-                yield self._told(group, first, first.cut, model)
+                yield self.told(group, first, first.cut, model)
 
     def _earlier(self, one: Missed, earlier: Earlier, model: Model) -> Finding:
         """Tell of a tensor that an earlier cell left without a graph."""
@@ -366,9 +366,10 @@ class PathEnds(Rule):
             if cut is not None and cut.place is not None:
                 at = model.place(event.site)
                 one = Missed(record, at, "", None, cut, None)
-                yield dataclasses.replace(self._told([one], one, cut, model), severity="error")
+                yield dataclasses.replace(self.told([one], one, cut, model), severity="error")
 
-    def _told(self, group: list[Missed], first: Missed, cut: Cut, model: Model) -> Finding:
+    def told(self, group: list[Missed], first: Missed, cut: Cut, model: Model) -> Finding:
+        """Tell of leaves whose path ends at one cut."""
         switch = cut.switch(model)
         leaves = [one.leaf for one in group]
         verb = "gets" if len(leaves) == 1 else "get"
