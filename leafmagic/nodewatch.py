@@ -162,8 +162,10 @@ class NodeWatch:
             return
         out, into = going[0], coming[0]
         clamp = node.name().startswith(_CLAMPS)
-        if out.shape != into.shape or (clamp and self._may_cut(index) and not _is_zero(out)):
+        if out.shape != into.shape:
             return
+        if clamp and self._may_cut(index):
+            self._counts.add("kept", index, out != 0)
         cut = (out == 0) & (into != 0)
         child = self._children[index][0]
         self._sizes[index] = out.numel()
@@ -244,7 +246,7 @@ class NodeWatch:
         counts, found = self._counts, []
         for index, dead in counts.of("dead").items():
             leaf = self._leaves[self._children[index][0]]
-            if dead:
+            if dead and counts.get("kept", index) <= 0:
                 how, size = "guarded" if self._is_guard(index) else "cut", self._sizes[index]
                 found.append(self._broken(index, how, bad=dead, total=size, leaves=(leaf,)))
         for index, cut in counts.of("cut").items():
@@ -267,11 +269,6 @@ class NodeWatch:
                     seen.add(child)
                     queue.append(child)
         return [leaf for leaf in queue if leaf in self._leaves]
-
-
-def _is_zero(grad: Tensor) -> bool:
-    """Tell whether nothing is left of a gradient; not asked of what is on another device."""
-    return grad.device.type == "cpu" and not bool(grad.any())
 
 
 def _flattens(node: Any) -> bool:

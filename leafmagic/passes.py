@@ -121,7 +121,12 @@ class PassRecorder:
         return bool(found)
 
     def look_ahead(self) -> None:
-        """Look at graphs that no pass has run over when the cell is at its end."""
+        """Look at graphs that no pass has run over when the cell is at its end.
+
+        What an optimizer's step wrote does not count. The graph of the last loss, kept by
+        ``retain_graph``, is older than the weights after each step; none is meant to go back
+        through it. Where a pass does, torch refuses, and that is explained.
+        """
         if not self.memory.writes or self._looks or self._checks:
             return
         live = [t for _, t in self.ledger.live() if grad_fn_of(t) is not None]
