@@ -204,6 +204,8 @@ def _is_off(source: Source, node: ast.AST, *, call: bool = False) -> bool:
         made = func.value
         return call and isinstance(made, ast.Call) and source.last(made.func) == "no_grad"
     last = source.last(func)
+    if isinstance(func, ast.Attribute) and func.attr == "set_grad_enabled":
+        last = func.attr  # whatever an earlier cell imported torch as
     if last == "set_grad_enabled" and isinstance(node, ast.Call):
         given = next(iter([*node.args, *(k.value for k in node.keywords)]), None)
         return given is not None and not (isinstance(given, ast.Constant) and given.value is True)
