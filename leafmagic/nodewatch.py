@@ -22,7 +22,9 @@ MOST_NODES = 2_000
 """Larger graphs are not watched."""
 
 _MOST_TOLD = 3
-_CLAMPS = ("ClampBackward", "ClampMinBackward", "ClampMaxBackward", "HardtanhBackward")
+_BOUNDED = ("HardtanhBackward", "HardsigmoidBackward")
+"""Clamps that are activations: that some elements are beyond the bounds is what they are for."""
+_CLAMPS = ("ClampBackward", "ClampMinBackward", "ClampMaxBackward", *_BOUNDED)
 _STEPS = ("RoundBackward", "FloorBackward", "CeilBackward", "TruncBackward", "SignBackward")
 """Nodes of functions whose derivative is zero wherever there is one."""
 
@@ -179,14 +181,14 @@ class NodeWatch:
         """Tell whether a clamp of both sides is all that its input is used for."""
         if getattr(node, "_saved_min", 0) is None or getattr(node, "_saved_max", 0) is None:
             return False
-        if not node.name().startswith(("ClampBackward", "HardtanhBackward")):
+        if not node.name().startswith(("ClampBackward", *_BOUNDED)):
             return False
         child, number = self._children[index][0], node.next_functions[0][1]
         return len(self._users.get((child, number), ())) == 1
 
     def _may_cut(self, index: int) -> bool:
         """Tell whether a clamp may take the gradient of some elements: it is made for that."""
-        return self._nodes[index].name().startswith("Hardtanh") or self._is_guard(index)
+        return self._nodes[index].name().startswith(_BOUNDED) or self._is_guard(index)
 
     def _is_guard(self, index: int) -> bool:
         """Tell whether a clamp keeps an argument where a function is defined."""

@@ -130,7 +130,7 @@ class DegenerateGrad(Rule):
         result = result or (place.targets[0] if len(place.targets) == 1 else "")
         variable = result or (names[0] if names else "")
         # An activation of a net: its zeros come and go.
-        layer = event.how == "saturated" and event.name.startswith("Hardtanh")
+        layer = event.how == "saturated" and event.name.startswith("Hard")
         if event.how == "step":
             op = node.op or event.name
             message = (
@@ -149,6 +149,12 @@ class DegenerateGrad(Rule):
                 f"{which} elements{whose} lie outside the bounds of {bounds} at line "
                 f"{place.line}: backward gives these elements{rest} no gradient."
             )
+            own = any(link.to in leaves for link in node.links)
+            if not result and not own:
+                message = (
+                    f"All that goes into {bounds} at line {place.line} lies outside the bounds: "
+                    f"backward gives {_listed(names) or 'what is behind it'} no gradient there."
+                )
             fix = "clamp only what is shown, after backward; for a bounded value use "
             fix += "torch.sigmoid, or clamp the leaf itself after each step under torch.no_grad()"
             if layer:

@@ -1,4 +1,4 @@
-# title: A net with relu6 and hardtanh, some of whose units are beyond the bounds
+# title: A net with relu6, hardsigmoid and hardtanh, some of whose units are beyond the bounds
 # kind: degenerate_grad
 # quiet: true
 
@@ -6,6 +6,7 @@ import torch
 torch.manual_seed(0)
 net = torch.nn.Sequential(
     torch.nn.Linear(4, 16), torch.nn.ReLU6(), torch.nn.Linear(16, 8), torch.nn.Hardtanh(),
+    torch.nn.Linear(8, 8), torch.nn.Hardsigmoid(),
     torch.nn.Linear(8, 1),
 )
 opt = torch.optim.SGD(net.parameters(), lr=.1)
