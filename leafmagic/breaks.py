@@ -22,7 +22,8 @@ class GradientBroke(NamedTuple):
     how : str
         ``nan`` or ``inf``: what came was finite, what went on is not; ``forward``: its
         result was not finite already; ``cut``: a clamp took away the gradient of elements
-        of a leaf; ``saturated``, ``step``: a clamp, or a step function, took away all.
+        of a leaf; ``saturated``, ``step``: a clamp, or a step function, took away all;
+        ``guarded``: so did a clamp that keeps an argument where a function is defined.
     bad, total : int
         How many elements of how many.
     masked : bool
@@ -93,6 +94,29 @@ class GradientsMeasured(NamedTuple):
     leaves: tuple[tuple[int, Measured], ...]
     moved: tuple[tuple[int, float], ...]
     births: tuple[tuple[int, str], ...]
+
+
+class GradientWithheld(NamedTuple):
+    """A custom function gave None for an input whose leaves got no gradient otherwise.
+
+    Attributes
+    ----------
+    site : int
+        Of the pass.
+    nid, name
+        The node, and what torch calls it.
+    position : int
+        Which of the tensors that the function was given.
+    leaves : tuple of int
+        tids of the leaves behind that input.
+    """
+
+    ordinal: int
+    site: int
+    nid: int
+    name: str
+    position: int
+    leaves: tuple[int, ...]
 
 
 class MemoryChanged(NamedTuple):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import torch
+
 from leafmagic.accounts import Account
 from leafmagic.flow import flow_of
 from leafmagic.ledger import REFS, Ledger, forget_dead
@@ -22,6 +24,7 @@ def fetch(model: Model, session: Session) -> None:
     written to, is not accounted for.
     """
     model.session = session
+    session.note_mode(model.run, on=torch.is_grad_enabled())
     if not session.filled:
         return
     for ref in list(REFS.values()):
@@ -33,11 +36,18 @@ def fetch(model: Model, session: Session) -> None:
     model.gradients.shares.kept = dict(session.gradients)
 
 
-def leave(model: Model, ledger: Ledger) -> None:
-    """Tell the session what a trace that ends knows of what lives on."""
+def leave(model: Model, ledger: Ledger, *, on: bool) -> None:
+    """Tell the session what a trace that ends knows of what lives on.
+
+    Parameters
+    ----------
+    on : bool
+        Whether the traced code left grad mode on.
+    """
     forget_dead()
     live = dict(ledger.live())
     session = model.session
+    session.leave_mode(model.run, on=on)
     take_down(model, live)
     for account in model.gradients:
         kept = _kept(model, account)

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from leafmagic.breaks import Foreseen, GradientBroke, GradientsMeasured, MemoryChanged
+from leafmagic.breaks import (
+    Foreseen,
+    GradientBroke,
+    GradientsMeasured,
+    GradientWithheld,
+    MemoryChanged,
+)
 from leafmagic.events import (
     Accessed,
     BackwardCalled,
@@ -351,6 +357,7 @@ Event = (
     | GradientSeen
     | GradientBroke
     | GradientsMeasured
+    | GradientWithheld
     | MemoryChanged
     | Foreseen
     | Kept

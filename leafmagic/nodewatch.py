@@ -22,7 +22,9 @@ MOST_NODES = 2_000
 """Larger graphs are not watched."""
 
 _MOST_TOLD = 3
-_CLAMPS = ("ClampBackward", "ClampMinBackward", "ClampMaxBackward")
+_BOUNDED = ("HardtanhBackward", "HardsigmoidBackward")
+"""Clamps that are activations: that some elements are beyond the bounds is what they are for."""
+_CLAMPS = ("ClampBackward", "ClampMinBackward", "ClampMaxBackward", *_BOUNDED)
 _STEPS = ("RoundBackward", "FloorBackward", "CeilBackward", "TruncBackward", "SignBackward")
 """Nodes of functions whose derivative is zero wherever there is one."""
 
@@ -162,8 +164,10 @@ class NodeWatch:
             return
         out, into = going[0], coming[0]
         clamp = node.name().startswith(_CLAMPS)
-        if out.shape != into.shape or (clamp and self._is_guard(index)):
+        if out.shape != into.shape:
             return
+        if clamp and self._may_cut(index):
+            self._counts.add("kept", index, out != 0)
         cut = (out == 0) & (into != 0)
         child = self._children[index][0]
         self._sizes[index] = out.numel()
@@ -177,10 +181,14 @@ class NodeWatch:
         """Tell whether a clamp of both sides is all that its input is used for."""
         if getattr(node, "_saved_min", 0) is None or getattr(node, "_saved_max", 0) is None:
             return False
-        if not node.name().startswith("ClampBackward"):
+        if not node.name().startswith(("ClampBackward", *_BOUNDED)):
             return False
         child, number = self._children[index][0], node.next_functions[0][1]
         return len(self._users.get((child, number), ())) == 1
+
+    def _may_cut(self, index: int) -> bool:
+        """Tell whether a clamp may take the gradient of some elements: it is made for that."""
+        return self._nodes[index].name().startswith(_BOUNDED) or self._is_guard(index)
 
     def _is_guard(self, index: int) -> bool:
         """Tell whether a clamp keeps an argument where a function is defined."""
@@ -240,16 +248,16 @@ class NodeWatch:
         counts, found = self._counts, []
         for index, dead in counts.of("dead").items():
             leaf = self._leaves[self._children[index][0]]
-            if dead:
-                found.append(
-                    self._broken(index, "cut", bad=dead, total=self._sizes[index], leaves=(leaf,))
-                )
+            if dead and counts.get("kept", index) <= 0:
+                how, size = "guarded" if self._is_guard(index) else "cut", self._sizes[index]
+                found.append(self._broken(index, how, bad=dead, total=size, leaves=(leaf,)))
         for index, cut in counts.of("cut").items():
             behind = self._behind(index) if cut and not counts.get("passed", index) else []
             leaves = tuple(self._leaves[leaf] for leaf in behind if counts.get("given", leaf) == 0)
             if leaves:
                 clamp = self._nodes[index].name().startswith(_CLAMPS)
                 how, size = "saturated" if clamp else "step", self._sizes[index]
+                how = "guarded" if clamp and self._is_guard(index) else how
                 found.append(self._broken(index, how, bad=cut, total=size, leaves=leaves))
         return found
 

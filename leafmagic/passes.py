@@ -11,7 +11,7 @@ from torch import Tensor
 from leafmagic import nodewatch
 from leafmagic.autograd import corrupted_saves, flatten, grad_fn_of
 from leafmagic.behind import Behind
-from leafmagic.breaks import Foreseen, GradientBroke, MemoryChanged
+from leafmagic.breaks import Foreseen, GradientBroke, GradientWithheld, MemoryChanged
 from leafmagic.counting import is_calm
 from leafmagic.events import BackwardCalled, BackwardReturned, PassRepeated
 from leafmagic.fingerprints import MemoryWatch
@@ -19,6 +19,7 @@ from leafmagic.ledger import REFS, Ledger
 from leafmagic.log import EventLog
 from leafmagic.meters import MOST_NODES, Meter
 from leafmagic.nodewatch import NodeWatch
+from leafmagic.withheld import FunctionWatch
 
 _LOOKS = 2
 """So many passes from one place are watched."""
@@ -55,6 +56,7 @@ class PassRecorder:
         self._rewatched = False
         self._watch: NodeWatch | None = None
         self.meter = Meter(ledger, log)
+        self._functions: FunctionWatch | None = None
         self.memory = MemoryWatch()
         self._checks: dict[int, int] = {}
 
@@ -91,7 +93,7 @@ class PassRecorder:
         self._check(site, roots, whole=whole)
         value = _value_of(roots)
         if not self._open:
-            self._look(site, roots, inputs, value)
+            self._look(site, roots, inputs, value, whole=whole)
         self._open.append((called, again, value, inputs))
         return roots
 
@@ -119,7 +121,12 @@ class PassRecorder:
         return bool(found)
 
     def look_ahead(self) -> None:
-        """Look at graphs that no pass has run over when the cell is at its end."""
+        """Look at graphs that no pass has run over when the cell is at its end.
+
+        What an optimizer's step wrote does not count. The graph of the last loss, kept by
+        ``retain_graph``, is older than the weights after each step; none is meant to go back
+        through it. Where a pass does, torch refuses, and that is explained.
+        """
         if not self.memory.writes or self._looks or self._checks:
             return
         live = [t for _, t in self.ledger.live() if grad_fn_of(t) is not None]
@@ -129,7 +136,13 @@ class PassRecorder:
                 return
 
     def _look(
-        self, site: int, roots: list[Tensor], inputs: list[Tensor], value: float | None
+        self,
+        site: int,
+        roots: list[Tensor],
+        inputs: list[Tensor],
+        value: float | None,
+        *,
+        whole: bool,
     ) -> None:
         """Watch the pass, or measure it, if that is due."""
         started = time.perf_counter()
@@ -145,6 +158,10 @@ class PassRecorder:
             if watched:
                 self._watch = NodeWatch(self.ledger)
                 self._watch.begin(roots, behind)
+            if watched and whole:
+                # Of a pass that is asked for some only, None may be the right answer.
+                self._functions = FunctionWatch(self.ledger)
+                self._functions.begin(behind)
         except BaseException:
             meter.drop()
             raise
@@ -163,6 +180,9 @@ class PassRecorder:
     def _tell(self, site: int, *, failed: bool) -> None:
         """Record what was seen in the pass that was watched."""
         watch, self._watch = self._watch, None
+        functions, self._functions = self._functions, None
+        for kept in [] if functions is None else functions.end(failed=failed):
+            self.log.emit(GradientWithheld(self.log.next_ordinal(), site, *kept))
         if watch is not None:
             for broken in watch.end(failed=failed):
                 # What is broken once breaks the passes after it, too.

@@ -8,7 +8,7 @@ entry goes when its tensor is gone, and there is a bound for all the rest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -147,6 +147,24 @@ class Flow(NamedTuple):
     losses: tuple[Loss, ...]
 
 
+class ModeOff(NamedTuple):
+    """Grad mode was off when a trace began.
+
+    Attributes
+    ----------
+    run : int
+        Of the trace that left it off; 0 where none did, but what was not traced.
+    label : str
+        What the cell of that trace is called.
+    text : str
+        The text of that cell.
+    """
+
+    run: int = 0
+    label: str = ""
+    text: str = ""
+
+
 @dataclass(slots=True)
 class CellRuns:
     """How often a cell of one text ran."""
@@ -177,6 +195,10 @@ class Session:
         By its id, or where it has none its text, the last run of a cell that had a loss.
     filled : dict
         By tid, the number of each such leaf's gradient, and its version, when the trace ended.
+    off : dict
+        By the number of a trace, that grad mode was off when it began, and since when.
+    left_off : int
+        The trace that left grad mode off, which it had found on; 0 where it is on, or none did.
     """
 
     run: int
@@ -188,6 +210,8 @@ class Session:
     filled: dict[int, tuple[int, int]]
     snapshots: dict[int, Snapshot]
     flows: dict[tuple[str, str], tuple[Flow, str]]
+    off: dict[int, ModeOff]
+    left_off: int
 
     def __init__(self) -> None:
         self.reset()
@@ -199,6 +223,7 @@ class Session:
         self.gradients, self.snapshots, self.filled = {}, {}, {}
         self.flows = {}
         self._keys: dict[int, tuple[str, str]] = {}
+        self.off, self.left_off = {}, 0
         self._labels: dict[int, str] = {}
         self._texts: dict[int, str] = {}
         self._behind: dict[int, frozenset[int]] = {}
@@ -231,6 +256,23 @@ class Session:
             _bound(self.cells, MOST_CELLS)
         return self.run
 
+    def note_mode(self, run: int, *, on: bool) -> None:
+        """Note whether grad mode is on when a trace begins."""
+        if on:
+            self.left_off = 0
+            self.told.discard(("grad_mode", 0))
+            return
+        known = self.left_off
+        self.off[run] = ModeOff(known, self._labels.get(known, ""), self._texts.get(known, ""))
+        _bound(self.off, MOST_CELLS)
+
+    def leave_mode(self, run: int, *, on: bool) -> None:
+        """Note whether grad mode is on when a trace ends."""
+        if on:
+            self.left_off = 0
+        elif run not in self.off:
+            self.left_off = run
+
     def label(self, run: int) -> str:
         """Return what the cell of a trace is called; empty where that is not known."""
         return self._labels.get(run, "")
@@ -238,6 +280,12 @@ class Session:
     def text(self, run: int) -> str:
         """Return the text of the cell of a trace; empty where that is not known."""
         return self._texts.get(run, "")
+
+    def texts(self, run: int) -> Iterator[tuple[str, str]]:
+        """Yield label and text of the cells traced before a trace, the newest first."""
+        for known in sorted(self._texts, reverse=True):
+            if known < run and self._texts[known]:
+                yield self.label(known), self._texts[known]
 
     def is_rerun(self, run: int, earlier: int) -> bool:
         """Tell whether a trace is of the same cell as an earlier one."""

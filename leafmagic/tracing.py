@@ -180,9 +180,10 @@ class Tracer(Trace):
         self.running = False
         self._recorder.remove()
         started = self._ended = time.perf_counter()
+        on = torch.is_grad_enabled()
         try:
             with torch._C.DisableTorchFunction(), torch.no_grad():
-                self._finish()
+                self._finish(on=on)
             self.model.error = ""  # of what the code caught, or of a cell inside this one
             if error is not None:
                 self.explain(error)
@@ -200,7 +201,7 @@ class Tracer(Trace):
         self._refresh(final=True)
         self.drain()
 
-    def _finish(self) -> None:
+    def _finish(self, *, on: bool) -> None:
         namespace = self._namespace or {}
         recorder, ordinal = self._recorder, self._log.next_ordinal
         self._look_at_names()
@@ -218,7 +219,7 @@ class Tracer(Trace):
         self.drain()
         if recorder.failure is not None:
             self._say(f"{_STOPPED}: {recorder.failure}")
-        leave(self.model, recorder.ledger)
+        leave(self.model, recorder.ledger, on=on)
 
     def _own(self) -> None:
         """Name what modules and containers hold, before an error is explained."""

@@ -16,6 +16,7 @@ from leafmagic.findings.customs import (
     custom_functions,
     inside,
 )
+from leafmagic.findings.earlier import texts_with
 from leafmagic.findings.source import Source, mentions, source_at, source_read
 from leafmagic.looks import Raised, SourceRead
 from leafmagic.model import Model
@@ -294,7 +295,8 @@ class GradInsideBackward(Rule):
         place = model.place(event.site)
         if place is None or _NO_GRAPH not in event.text or not refused_inside(event, model):
             return
-        found = list(self._search(source_at(place), model))
+        texts = (list(self._search(text, model)) for text in texts_with(model, "class", place))
+        found = next((there for there in texts if there), [])
         yield from found
         self._failed = "" if found else place.filename
 

@@ -27,6 +27,7 @@ from leafmagic.findings.ends import (
     word_for,
 )
 from leafmagic.findings.flows import entered_by_hand, words_in
+from leafmagic.findings.lasting import made_while_off, since
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import SINKS, newest_passes, parents, reaching, values_behind
 from leafmagic.findings.rebound import is_update, updated_item
@@ -173,13 +174,13 @@ class NothingToDifferentiate(Rule):
         place = model.place(event.site)
         if place is None or NO_GRAPH not in event.text or not event.inputs:
             return
-        if refused_inside(event, model):
-            return  # Told by the rule on ``backward`` of custom functions.
+        if refused_inside(event, model) or made_while_off(refused_root(event), model):
+            return  # Told by the rule on ``backward`` of custom functions, or on grad mode.
         found = first_cut(model, refused_root(event))
         if found is not None:
             path = [step.tid for step in found[1]]
-            if entered_by_hand(found[0].switch(model)):
-                return  # The rule on modes entered by hand tells of it.
+            if entered_by_hand(found[0].switch(model)) or since(found[0], model) is not None:
+                return  # The rules on modes that last tell of it.
             if not any(tid in self._updated or updated_item(model, tid) for tid in path):
                 yield self._cut(place, *found, model)
             return
@@ -332,12 +333,12 @@ class PathEnds(Rule):
                 yield self._earlier(one, one.earlier, model)
             if cut is None or cut.place is None or cut.below.index in known.copies:
                 continue
-            if not mends.is_reentrant(cut.place):
+            if not mends.is_reentrant(cut.place) and since(cut, model) is None:
                 groups.setdefault((cut.place.filename, cut.place.line, cut.how), []).append(one)
         for group in groups.values():
             first = next((one for one in group if one.asked is not None), group[0])
             if first.cut is not None:
-                yield self._told(group, first, first.cut, model)
+                yield self.told(group, first, first.cut, model)
 
     def _earlier(self, one: Missed, earlier: Earlier, model: Model) -> Finding:
         """Tell of a tensor that an earlier cell left without a graph."""
@@ -365,9 +366,10 @@ class PathEnds(Rule):
             if cut is not None and cut.place is not None:
                 at = model.place(event.site)
                 one = Missed(record, at, "", None, cut, None)
-                yield dataclasses.replace(self._told([one], one, cut, model), severity="error")
+                yield dataclasses.replace(self.told([one], one, cut, model), severity="error")
 
-    def _told(self, group: list[Missed], first: Missed, cut: Cut, model: Model) -> Finding:
+    def told(self, group: list[Missed], first: Missed, cut: Cut, model: Model) -> Finding:
+        """Tell of leaves whose path ends at one cut."""
         switch = cut.switch(model)
         leaves = [one.leaf for one in group]
         verb = "gets" if len(leaves) == 1 else "get"

@@ -193,7 +193,7 @@ def missed(model: Model) -> list[Missed]:
     known = reaching(model)
     if known.missed is None:
         roots = [tid for one in newest_passes(model) for tid in one.roots]
-        known.missed = _Search(model, known, roots).all() if known.began else []
+        known.missed = Search(model, known, roots).all() if known.began else []
     found: list[Missed] = known.missed
     return found
 
@@ -202,10 +202,10 @@ def path_of(
     model: Model, record: TensorRecord, roots: Iterable[int]
 ) -> tuple[Cut | None, TensorRecord | None]:
     """Return what cuts the path from a tensor to roots, or what else was made of it."""
-    return _Search(model, reaching(model), roots).follow(record)
+    return Search(model, reaching(model), roots).follow(record)
 
 
-class _Search:
+class Search:
     """Looks from unreached leaves down to the losses of a trace."""
 
     def __init__(self, model: Model, known: Reaching, roots: Iterable[int]) -> None:
@@ -277,7 +277,7 @@ class _Search:
         last: TensorRecord | None = None
         for record in queue:
             for place in self.sinks.get(record.index, ()):
-                if self._number_gets_in(place):
+                if self.number_gets_in(place):
                     return Cut("number", record, record, place), None
             for child in self.children.get(record.index, ()):
                 if child.index in seen or len(seen) > _MOST:
@@ -298,7 +298,7 @@ class _Search:
         for one in queue:
             if one.index in self.values:
                 return True
-            if any(map(self._number_gets_in, self.sinks.get(one.index, ()))):
+            if any(map(self.number_gets_in, self.sinks.get(one.index, ()))):
                 return True
             for child in self.children.get(one.index, ()):
                 if child.index not in seen and len(seen) < _MOST:
@@ -306,7 +306,7 @@ class _Search:
                     queue.append(child)
         return False
 
-    def _number_gets_in(self, place: Place) -> bool:
+    def number_gets_in(self, place: Place) -> bool:
         """Tell whether the number that a line made is used for a loss, by its names."""
         names = goes_to(source_at(place), place.line)
         for record in self.values.values():

@@ -180,6 +180,17 @@ def switched_off(sources: Iterable[Source], place: Place) -> Switch | None:
     return None
 
 
+def left_off_in(source: Source) -> Place | None:
+    """Return the last statement of a text that switches grad mode off for good."""
+    found = [
+        node
+        for node in source.nodes
+        if isinstance(node, ast.Expr) and _is_off(source, node.value, call=True)
+    ]
+    plain = [node for node in found if source.function(node) is None]
+    return source.place((plain or found)[-1].value) if found else None
+
+
 def entered_by_hand(switch: Switch | None) -> bool:
     """Tell whether grad mode was switched off by ``torch.no_grad().__enter__()``."""
     return switch is not None and switch.how == "call" and switch.words.endswith("__enter__()")
@@ -193,9 +204,11 @@ def _is_off(source: Source, node: ast.AST, *, call: bool = False) -> bool:
         made = func.value
         return call and isinstance(made, ast.Call) and source.last(made.func) == "no_grad"
     last = source.last(func)
-    if last == "set_grad_enabled" and isinstance(node, ast.Call) and node.args:
-        given = node.args[0]
-        return not (isinstance(given, ast.Constant) and given.value is True)
+    if isinstance(func, ast.Attribute) and func.attr == "set_grad_enabled":
+        last = func.attr  # whatever an earlier cell imported torch as
+    if last == "set_grad_enabled" and isinstance(node, ast.Call):
+        given = next(iter([*node.args, *(k.value for k in node.keywords)]), None)
+        return given is not None and not (isinstance(given, ast.Constant) and given.value is True)
     return last in _OFF and not call
 
 

@@ -31,6 +31,9 @@ def _frees(one: Pass | PassOver) -> bool:
 class SecondTime(Rule):
     """What the rules for torch's refusal of a second pass have in common.
 
+    They wait for the refusal. Whether a graph is freed could be asked of its nodes before
+    the pass; but torch raises in that very call, so that the reader would know it no sooner.
+
     Attributes
     ----------
     how : str

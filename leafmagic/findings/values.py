@@ -74,7 +74,7 @@ class DegenerateGrad(Rule):
         """Say which function broke the gradient, and whose."""
         node = model.nodes.get(event.nid)
         leaves = [record for record in map(model.tensor, event.leaves) if record is not None]
-        if event.how in ("cut", "saturated", "step"):
+        if event.how in ("cut", "saturated", "step", "guarded"):
             yield from self._taken_away(event, model, node, leaves)
             return
         place = _place_of(model, node) or _earlier_place(model, event.nid)
@@ -129,6 +129,8 @@ class DegenerateGrad(Rule):
         result = best_name(made) if made is not None else ""
         result = result or (place.targets[0] if len(place.targets) == 1 else "")
         variable = result or (names[0] if names else "")
+        # An activation of a net: its zeros come and go.
+        layer = event.how == "saturated" and event.name.startswith("Hard")
         if event.how == "step":
             op = node.op or event.name
             message = (
@@ -138,15 +140,26 @@ class DegenerateGrad(Rule):
             fix = "use a smooth function, or pass the gradient straight through: "
             fix += "y = x + (f(x) - x).detach()"
         else:
-            which = f"{event.bad} of {event.total}" if event.how == "cut" else "All"
+            some = event.how == "cut" and event.bad < event.total
+            which = f"{event.bad} of {event.total}" if some else "All"
+            bounds = "the clamp" if "Clamp" in event.name else f"`{node.op or 'hardtanh'}`"
             whose = f" of `{variable}`" if variable else ""
             rest = f" of {_listed(names)}" if names else ""
             message = (
-                f"{which} elements{whose} lie outside the bounds of the clamp at line "
+                f"{which} elements{whose} lie outside the bounds of {bounds} at line "
                 f"{place.line}: backward gives these elements{rest} no gradient."
             )
+            own = any(link.to in leaves for link in node.links)
+            if not result and not own:
+                message = (
+                    f"All that goes into {bounds} at line {place.line} lies outside the bounds: "
+                    f"backward gives {_listed(names) or 'what is behind it'} no gradient there."
+                )
             fix = "clamp only what is shown, after backward; for a bounded value use "
             fix += "torch.sigmoid, or clamp the leaf itself after each step under torch.no_grad()"
+            if layer:
+                fix = "bring what goes in between the bounds, with a normalisation or smaller "
+                fix += "weights; or use a function without flat ends, such as torch.tanh"
         yield self.finding(
             message,
             fix=fix,
@@ -154,6 +167,7 @@ class DegenerateGrad(Rule):
             cause=place,
             symptom=model.line(event.site),
             record=made or leaves[0],
+            severity="info" if layer or event.how == "guarded" else None,
         )
 
 

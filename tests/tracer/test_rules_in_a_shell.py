@@ -77,3 +77,45 @@ def test_an_inference_tensor_of_an_earlier_cell(ip: Any, run_cell: Any, capsys: 
     (found,) = last().findings
     assert (found.code, found.variable, found.line) == ("LM703", "f", 3)
     assert "`f` was made in inference mode, and `mul` has to save it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("switch", ["th.set_grad_enabled(False)", "th.no_grad().__enter__()"])
+def test_grad_mode_that_an_earlier_cell_left_off(ip: Any, run_cell: Any, switch: str) -> None:
+    run_cell("import torch as th, torch\nw = th.ones(2, requires_grad=True)")
+    run_cell(f"%%autograd --mode off\n!true\n{switch.replace('th.no', 'torch.no')}")
+    try:
+        run_cell("%%autograd --mode off\nloss = (w * 2).sum()\nloss.backward()", fails=True)
+    finally:
+        run_cell("th.set_grad_enabled(True)")
+    (found,) = last().findings
+    assert (found.code, found.severity, found.variable) == ("LM705", "error", "loss")
+    assert (found.cell, found.line, found.symptom_line) == ("Cell In[2]", 3, 3)
+    assert "since line 3 of Cell In[2]" in found.message
+    assert last().fixed_source().splitlines()[1] == "torch.set_grad_enabled(True)"
+
+
+def test_grad_mode_that_was_off_before_any_trace(ip: Any, run_cell: Any) -> None:
+    run_cell("import torch\nw = torch.ones(2, requires_grad=True)\ntorch.set_grad_enabled(False)")
+    try:
+        run_cell("%%autograd --mode off\nh = w * 2\nh.sum()")
+        (found,) = last().findings
+        assert (found.code, found.severity, found.variable) == ("LM705", "info", "h")
+        assert "off already when this cell began" in found.message
+        run_cell("%%autograd --mode off\nk = w * 3")
+        assert last().findings == ()  # once is enough
+        run_cell("torch.set_grad_enabled(True)")
+        run_cell("%%autograd --mode off\n(w * 3).sum().backward()")
+        assert last().findings == ()
+        run_cell("torch.set_grad_enabled(False)")
+        run_cell("%%autograd --mode off\nk = w * 3")
+        assert [found.code for found in last().findings] == ["LM705"]
+    finally:
+        run_cell("torch.set_grad_enabled(True)")
+
+
+def test_a_block_around_a_trace_is_no_mode_left_off(ip: Any, run_cell: Any) -> None:
+    run_cell("import torch, leafmagic\nw = torch.ones(2, requires_grad=True)")
+    run_cell("with torch.no_grad():\n    with leafmagic.trace() as t:\n        h = w * 2")
+    run_cell("assert t.findings == ()")
+    run_cell("%%autograd --mode off\nh = w * 2\nh.sum().backward()")
+    assert last().findings == ()
