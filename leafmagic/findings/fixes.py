@@ -11,7 +11,7 @@ import re
 import textwrap
 
 from leafmagic.cell import Place
-from leafmagic.edits import Edit
+from leafmagic.edits import Edit, apply
 from leafmagic.findings import flagging, texts
 
 _NOT_OF_VALUES = ("zero_", "fill_", "copy_", "detach_", "requires_grad_", "set_", "resize_")
@@ -167,19 +167,29 @@ def _with_its_line(place: Place, head: str) -> str:
     row = text.row(found)
     if len(row.statements) == 1 and not row.below:
         return ""
-    edits = wrap_statement(place, head)
-    if len(edits) != 1:
+    return pasted(place, wrap_statement(place, head))
+
+
+def pasted(place: Place, edits: tuple[Edit, ...]) -> str:
+    """Return what the line of a statement becomes by edits, with all that stands on it.
+
+    Empty where no edit is on that line, or where it is the head of a block that goes on below.
+    """
+    text = texts.text_at(place)
+    found = text.statement(place)
+    if found is None:
         return ""
-    (edit,) = edits
-    lines = text.lines[edit.line - 1 : edit.end_line]
-    new = lines[0][: edit.column] + edit.replacement + lines[-1][edit.end_column :]
-    new = textwrap.dedent(new).strip("\n")
+    row = text.row(found)
+    first, last = text.start(row.statements[0])[0], text.end(row.statements[-1])[0]
+    here = tuple(edit for edit in edits if first <= edit.line and edit.end_line <= last)
+    new = apply("\n".join(text.lines), here).split("\n")
+    below = len(text.lines) - last
+    lines = textwrap.dedent("\n".join(new[first - 1 : len(new) - below])).strip("\n")
     try:
-        ast.parse(new)
+        ast.parse(lines)
     except SyntaxError:
-        # The head of a block that goes on below.
         return ""
-    return new
+    return lines if here else ""
 
 
 def out_of_place(place: Place, variable: str) -> str:

@@ -11,7 +11,7 @@ from leafmagic.events import Accessed, OpCalled
 from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, leaves_behind, made_at, unfilled_read
-from leafmagic.findings.rebound import ItemUpdates
+from leafmagic.findings.updating import ItemUpdates
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
 
