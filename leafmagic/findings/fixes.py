@@ -69,7 +69,7 @@ def retained_under_a_name(words: str) -> str:
     return f"give it a name, and keep its gradient: h = {words}; h.retain_grad()"
 
 
-def flagged(source: str, leaves: int = 1) -> str:
+def flagged(source: str, leaves: int = 1, *, each: bool = False) -> str:
     """Rewrite ``make(requires_grad=True).reshape(...)`` to set the flag at the end.
 
     Parameters
@@ -77,9 +77,17 @@ def flagged(source: str, leaves: int = 1) -> str:
     leaves : int
         So many leaves are known to be behind the value. Where the expression does not make
         them all, the value is computed with or without its own flag: it is detached.
+    each : bool
+        Whether the value is several tensors, as ``chunk`` gives.
     """
+    if each and not flagging.bare(source)[1]:
+        return f"(t.detach().requires_grad_() for t in {source})"
     bare, value, count = flagging.bare(source)
     if value:
+        if each:
+            known = "" if leaves <= count else "detach()."
+            flag = "" if value == "True" else value
+            return f"(t.{known}requires_grad_({flag}) for t in {bare})"
         setter = f"requires_grad_({'' if value == 'True' else value})"
         return chained(bare, setter if leaves <= count else f"detach().{setter}")
     return flagging.wrapped(source) or chained(source, "detach().requires_grad_()")
@@ -89,11 +97,13 @@ def flag_last(place: Place, variable: str, leaves: int = 1) -> str:
     """Rewrite ``x = make(requires_grad=True).reshape(...)`` to set the flag at the end."""
     source = words(place)
     name = place.targets[0] if len(place.targets) == 1 else variable
+    if place.unpacked:
+        name = ", ".join(place.targets)
     if not source:
         return f"{name} = {name}.detach().requires_grad_()"
     if place.returned:
         return f"return {flagged(source, leaves)}"
-    return f"{name} = {flagged(source, leaves)}"
+    return f"{name} = {flagged(source, leaves, each=place.unpacked)}"
 
 
 def detached(place: Place) -> str:
@@ -168,6 +178,17 @@ def _with_its_line(place: Place, head: str) -> str:
     if len(row.statements) == 1 and not row.below:
         return ""
     return pasted(place, wrap_statement(place, head))
+
+
+def is_plain(place: Place, variable: str) -> bool:
+    """Tell whether a statement does nothing but bind a value to a name, on a line of its own."""
+    text = texts.text_at(place)
+    statement = text.statement(place)
+    if not isinstance(statement, ast.Assign):
+        return statement is None
+    row = text.row(statement)
+    alone = len(row.statements) == 1 and not row.below
+    return alone and [text.words(target) for target in statement.targets] == [variable]
 
 
 def pasted(place: Place, edits: tuple[Edit, ...]) -> str:

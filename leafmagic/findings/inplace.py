@@ -32,7 +32,7 @@ def to_paste(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = 
         elif when:
             note = f"  # and {variable}.grad = None before {when}"
     edits = update(made, variable, grad_enabled, cleared=cleared)
-    if edits and not _is_plain(made, variable):
+    if edits and not fixes.is_plain(made, variable):
         lines = fixes.pasted(made, edits)
         if lines:
             return f"{lines}\n{note.strip()}" if note else lines
@@ -49,17 +49,6 @@ def _local(made: Place, variable: str) -> str:
     if variable not in made.source and made.operands and made.operands[0].isidentifier():
         return made.operands[0]
     return variable
-
-
-def _is_plain(made: Place, variable: str) -> bool:
-    """Tell whether a statement does nothing but bind the new value to a name, on its own line."""
-    text = text_at(made)
-    statement = text.statement(made)
-    if not isinstance(statement, ast.Assign):
-        return statement is None
-    row = text.row(statement)
-    alone = len(row.statements) == 1 and not row.below
-    return alone and [text.words(target) for target in statement.targets] == [variable]
 
 
 def _comprehension(made: Place) -> str | None:

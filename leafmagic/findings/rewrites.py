@@ -82,7 +82,8 @@ def retained_instead(model: Model, place: Place, variable: str, since: int) -> E
 def new_leaf(place: Place, leaves: int = 1) -> Edits:
     """Rewrite an expression so that its result is a leaf; so many are behind it."""
     source = fixes.words(place)
-    return fixes.replace_expression(place, fixes.flagged(source, leaves)) if source else ()
+    new = fixes.flagged(source, leaves, each=place.unpacked) if source else ""
+    return fixes.replace_expression(place, new) if new else ()
 
 
 def same_leaf(place: Place) -> Edits:
