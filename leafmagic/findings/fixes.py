@@ -128,7 +128,8 @@ def in_place_update(place: Place, variable: str, grad_enabled: bool) -> str:
     node = _parse(source)
     guard = "with torch.no_grad(): " if grad_enabled else ""
     operators = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
-    if isinstance(node, ast.BinOp) and ast.unparse(node.left) == variable:
+    same = (variable, f"{variable}.data", f"{variable}.detach()")
+    if isinstance(node, ast.BinOp) and ast.unparse(node.left) in same:
         operator = operators.get(type(node.op))
         if operator:
             rest = ast.get_source_segment(source.strip(), node.right) or ast.unparse(node.right)

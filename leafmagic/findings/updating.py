@@ -110,10 +110,17 @@ def replaced_leaf(model: Model, tid: int) -> str:
     """
     new = model.tensor(tid)
     place = None if new is None else made_at(model, new)
-    if new is None or place is None or new.requires_grad or new.grad_enabled:
+    if new is None or place is None or new.requires_grad:
         return ""
     target = place.targets[0] if len(place.targets) == 1 else _element(place)
     if place.unpacked or not target:
+        return ""
+    # ``w = w.data - 0.1 * w.grad``: it is the gradient that shows whose update this is.
+    for above in model.ancestors(new.tid, _NEAR) if place.targets else ():
+        old = model.tensor(model.grad_values.get(above.tid, -1))
+        if old is not None and old.is_leaf and _is_called(old, target, place.scope):
+            return target
+    if new.grad_enabled:
         return ""
     known = reaching(model)
     leaves = [r for r in model.ancestors(new.tid, _NEAR) if r.is_leaf and r.requires_grad]

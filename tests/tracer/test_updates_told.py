@@ -43,6 +43,10 @@ FOUND = {
         "    with torch.no_grad(): w = w - 0.1 * g",
         ("LM103", "w", 4, 1),
     ),
+    "of the values without history": (
+        W + "for _ in range(2):\n    (w ** 2).sum().backward()\n    w = w.data - 0.1 * w.grad",
+        ("LM103", "w", 4, 1),
+    ),
     "of an attribute, by autograd.grad": (
         "class Store: pass\ns = Store()\ns.w = torch.ones(3, requires_grad=True)\n"
         "for _ in range(2):\n    g = torch.autograd.grad((s.w ** 2).sum(), s.w)[0]\n"
