@@ -30,7 +30,7 @@ from leafmagic.findings.flows import entered_by_hand, words_in
 from leafmagic.findings.lasting import made_while_off, since
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import SINKS, newest_passes, parents, reaching, values_behind
-from leafmagic.findings.rebound import is_update, updated_item
+from leafmagic.findings.updating import is_update, replaced_leaf, updated_item
 from leafmagic.looks import Raised, Rebound, Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
@@ -181,10 +181,13 @@ class NothingToDifferentiate(Rule):
             path = [step.tid for step in found[1]]
             if entered_by_hand(found[0].switch(model)) or since(found[0], model) is not None:
                 return  # The rules on modes that last tell of it.
-            if not any(tid in self._updated or updated_item(model, tid) for tid in path):
+            if not any(self._is_update(tid, model) for tid in path):
                 yield self._cut(place, *found, model)
             return
         yield from self._numbers(event, place, model)
+
+    def _is_update(self, tid: int, model: Model) -> bool:
+        return tid in self._updated or bool(updated_item(model, tid) or replaced_leaf(model, tid))
 
     def _cut(self, place: Place, cut: Cut, path: list[TensorRecord], model: Model) -> Finding:
         word = word_for(model, cut.below, path)

@@ -11,7 +11,7 @@ import re
 import textwrap
 
 from leafmagic.cell import Place
-from leafmagic.edits import Edit
+from leafmagic.edits import Edit, apply
 from leafmagic.findings import flagging, texts
 
 _NOT_OF_VALUES = ("zero_", "fill_", "copy_", "detach_", "requires_grad_", "set_", "resize_")
@@ -69,7 +69,7 @@ def retained_under_a_name(words: str) -> str:
     return f"give it a name, and keep its gradient: h = {words}; h.retain_grad()"
 
 
-def flagged(source: str, leaves: int = 1) -> str:
+def flagged(source: str, leaves: int = 1, *, each: bool = False) -> str:
     """Rewrite ``make(requires_grad=True).reshape(...)`` to set the flag at the end.
 
     Parameters
@@ -77,9 +77,17 @@ def flagged(source: str, leaves: int = 1) -> str:
     leaves : int
         So many leaves are known to be behind the value. Where the expression does not make
         them all, the value is computed with or without its own flag: it is detached.
+    each : bool
+        Whether the value is several tensors, as ``chunk`` gives.
     """
+    if each and not flagging.bare(source)[1]:
+        return f"(t.detach().requires_grad_() for t in {source})"
     bare, value, count = flagging.bare(source)
     if value:
+        if each:
+            known = "" if leaves <= count else "detach()."
+            flag = "" if value == "True" else value
+            return f"(t.{known}requires_grad_({flag}) for t in {bare})"
         setter = f"requires_grad_({'' if value == 'True' else value})"
         return chained(bare, setter if leaves <= count else f"detach().{setter}")
     return flagging.wrapped(source) or chained(source, "detach().requires_grad_()")
@@ -89,11 +97,13 @@ def flag_last(place: Place, variable: str, leaves: int = 1) -> str:
     """Rewrite ``x = make(requires_grad=True).reshape(...)`` to set the flag at the end."""
     source = words(place)
     name = place.targets[0] if len(place.targets) == 1 else variable
+    if place.unpacked:
+        name = ", ".join(place.targets)
     if not source:
         return f"{name} = {name}.detach().requires_grad_()"
     if place.returned:
         return f"return {flagged(source, leaves)}"
-    return f"{name} = {flagged(source, leaves)}"
+    return f"{name} = {flagged(source, leaves, each=place.unpacked)}"
 
 
 def detached(place: Place) -> str:
@@ -118,7 +128,8 @@ def in_place_update(place: Place, variable: str, grad_enabled: bool) -> str:
     node = _parse(source)
     guard = "with torch.no_grad(): " if grad_enabled else ""
     operators = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
-    if isinstance(node, ast.BinOp) and ast.unparse(node.left) == variable:
+    same = (variable, f"{variable}.data", f"{variable}.detach()")
+    if isinstance(node, ast.BinOp) and ast.unparse(node.left) in same:
         operator = operators.get(type(node.op))
         if operator:
             rest = ast.get_source_segment(source.strip(), node.right) or ast.unparse(node.right)
@@ -167,19 +178,40 @@ def _with_its_line(place: Place, head: str) -> str:
     row = text.row(found)
     if len(row.statements) == 1 and not row.below:
         return ""
-    edits = wrap_statement(place, head)
-    if len(edits) != 1:
+    return pasted(place, wrap_statement(place, head))
+
+
+def is_plain(place: Place, variable: str) -> bool:
+    """Tell whether a statement does nothing but bind a value to a name, on a line of its own."""
+    text = texts.text_at(place)
+    statement = text.statement(place)
+    if not isinstance(statement, ast.Assign):
+        return statement is None
+    row = text.row(statement)
+    alone = len(row.statements) == 1 and not row.below
+    return alone and [text.words(target) for target in statement.targets] == [variable]
+
+
+def pasted(place: Place, edits: tuple[Edit, ...]) -> str:
+    """Return what the line of a statement becomes by edits, with all that stands on it.
+
+    Empty where no edit is on that line, or where it is the head of a block that goes on below.
+    """
+    text = texts.text_at(place)
+    found = text.statement(place)
+    if found is None:
         return ""
-    (edit,) = edits
-    lines = text.lines[edit.line - 1 : edit.end_line]
-    new = lines[0][: edit.column] + edit.replacement + lines[-1][edit.end_column :]
-    new = textwrap.dedent(new).strip("\n")
+    row = text.row(found)
+    first, last = text.start(row.statements[0])[0], text.end(row.statements[-1])[0]
+    here = tuple(edit for edit in edits if first <= edit.line and edit.end_line <= last)
+    new = apply("\n".join(text.lines), here).split("\n")
+    below = len(text.lines) - last
+    lines = textwrap.dedent("\n".join(new[first - 1 : len(new) - below])).strip("\n")
     try:
-        ast.parse(new)
+        ast.parse(lines)
     except SyntaxError:
-        # The head of a block that goes on below.
         return ""
-    return new
+    return lines if here else ""
 
 
 def out_of_place(place: Place, variable: str) -> str:

@@ -92,11 +92,13 @@ class HiddenLeaf(Rule):
             which = f"the leaf{line}, once `{old}`, has no name any more"
         ops = f"`{record.made.what}`" if record.made.what else "an op"
         leaves = len(leaves_behind(model, record))
+        edits = _edits(made, meant, leaves)
+        lines = "" if fixes.is_plain(made, variable) else fixes.pasted(made, edits)
         return self.finding(
             f"`{variable}` is the result of {ops}, not a leaf: {which}, "
             "so that its gradient cannot be read.",
-            fix=_hidden_fix(made, meant, variable, leaves),
-            edits=_edits(made, meant, leaves),
+            fix=lines or _hidden_fix(made, meant, variable, leaves),
+            edits=edits,
             variable=variable,
             cause=made,
             symptom=read.line,

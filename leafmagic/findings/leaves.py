@@ -243,7 +243,7 @@ def own_update(
     made = made_at(model, record)
     if made is None or (made.filename, made.line) != (place.filename, place.line):
         return None
-    if variable not in made.operands or not made.returned:
+    if variable not in made.operands:
         return None
     above = list(model.ancestors(record.tid, 60))
     read = {model.grad_values.get(grad.tid, -1) for grad in above if not grad.requires_grad}

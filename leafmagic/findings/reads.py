@@ -6,53 +6,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
-from leafmagic.edits import Edit
 from leafmagic.events import Accessed, OpCalled
-from leafmagic.findings import fixes, rewrites
+from leafmagic.findings import fixes, keeping, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.leaves import classify_read, leaves_behind, made_at, unfilled_read
-from leafmagic.findings.rebound import ItemUpdates
+from leafmagic.findings.updating import ItemUpdates
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
-
-
-def _how_to_retain(
-    model: Model, record: TensorRecord, variable: str, made: Place | None, read: Place
-) -> tuple[str, str, tuple[Edit, ...]]:
-    """Return what to call the tensor, the call with the place where that name exists, the edits.
-
-    Where a function reads the gradient of what it is given, its own name for it is of no
-    use where the tensor is made.
-    """
-    if not fixes.is_kept(variable):
-        return variable, f"{fixes.retained_under_a_name(variable)}  # before backward", ()
-    call = f"{variable}.retain_grad()  # before backward"
-    if made is None:
-        return variable, call, rewrites.retained(model, made, read, variable, None)
-    same = (made.filename, made.function) == (read.filename, read.function)
-    if variable in made.targets or (same and not read.function.endswith(("comp>", "<genexpr>"))):
-        edits = rewrites.retained(model, made, read, variable, made.line)
-        return variable, f"{call}, after line {made.line}", edits
-    bound = [name for name in record.names if name.line is not None]
-    here = [name for name in bound if (name.scope, name.name) == (read.scope, variable)]
-    outer = [name for name in bound if not name.scope and name.current]
-    if here or (outer and read.scope):
-        name = (here or outer)[-1]
-        spelt, line, label = name.name, name.line, name.label
-    elif made.targets and not made.unpacked:
-        spelt, line, label = made.targets[0], made.line, made.label
-    else:
-        return variable, f"{call}, on what line {read.line} calls `{variable}`", ()
-    cell = "" if label in ("", made.label) else f" of {label}"
-    fix = f"{spelt}.retain_grad()  # before backward, after line {line}{cell}"
-    edits = () if cell else rewrites.retained(model, made, read, spelt, line)
-    return spelt if read.scope else variable, fix, edits
 
 
 def _can_be_spelt(leaf: TensorRecord, read: Place) -> bool:
     """Tell whether a leaf's name is its own still, and no local of a function elsewhere."""
     current = any(name.current and name.scope in ("", read.scope) for name in leaf.names)
     return bool(leaf.path) or current or not leaf.names
+
+
+def _own_name(leaf: TensorRecord, taken: str) -> str:
+    """Choose what to call a leaf, other than by the variable of a loop."""
+    others = [name for name in leaf.names if name.name != taken]
+    if best_name(leaf) != taken or not others:
+        return "" if best_name(leaf) == taken else best_name(leaf)
+    return ([name for name in others if name.current] or others)[-1].name
 
 
 def _function(place: Place) -> str:
@@ -116,15 +90,18 @@ class NonleafGradRead(Rule):
             return
         root = any(record.tid in p.roots for p in model.passes)
         behind = leaves_behind(model, record)
-        leaves = [best_name(leaf) for leaf in behind if _can_be_spelt(leaf, place)]
+        loop = keeping.loop_of(place, variable)
+        taken = "" if loop is None else variable
+        leaves = [_own_name(leaf, taken) for leaf in behind if _can_be_spelt(leaf, place)]
         named = [f"`{name}`" for name in dict.fromkeys(leaves) if name][:3]
         what = "the root of the graph" if root else "computed, not a leaf"
         where = (
             f" Gradients are kept for the leaves behind it: {', '.join(named)}." if named else ""
         )
         made = made_at(model, record)
-        called, fix, edits = _how_to_retain(model, record, variable, made, place)
-        alias = "" if called == variable else f", `{variable}` in {_function(place)},"
+        called, fix, edits = keeping.way(model, record, variable, place)
+        where_read = _function(place) if loop is None else f"line {place.line}"
+        alias = "" if called == variable else f", `{variable}` in {where_read},"
         yield self.finding(
             f"`{called}`{alias} is {what}, so backward does not fill "
             f"`{fixes.chained(called, 'grad')}`.{where}",

@@ -2,107 +2,33 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from leafmagic.cell import Place, is_module_word
+from leafmagic.cell import Place
 from leafmagic.events import Accessed, BackwardCalled, OpCalled
-from leafmagic.findings import fixes, rewrites
+from leafmagic.findings import fixes, inplace, rewrites
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.ends import first_cut
+from leafmagic.findings.ends import NO_GRAPH, first_cut
 from leafmagic.findings.leaves import classify_read, made_at, unfilled_read
-from leafmagic.findings.source import source_at
+from leafmagic.findings.reaching import values_behind
+from leafmagic.findings.updating import (
+    OUT_OF_PLACE,
+    ItemUpdates,
+    is_second_name,
+    is_update,
+    lost_in_a_loop,
+    replaced_leaf,
+)
 from leafmagic.findings.wiring import REFUSED
 from leafmagic.looks import Finished, Owned, Raised, Rebound
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
 
-_OUT_OF_PLACE = frozenset({"add", "sub", "mul", "div", "addcmul", "addcdiv", "lerp"})
-_NEAR = 60
-_NO_GRAPH = "does not require grad and does not have a grad_fn"
-
-
-class ItemUpdates:
-    """Remembers which tensors replaced a leaf in an item or attribute by its own update.
-
-    Who holds what inside a container is not watched. But ``p['w'] = p['w'] - lr * p['w'].grad``
-    says it: the old value or its gradient is read from where the new value goes. Later,
-    in the next step, what the new value was computed from may be forgotten.
-
-    Attributes
-    ----------
-    targets : dict
-        From the tid of the new tensor to the target, as the source spells it.
-    """
-
-    ops = _OUT_OF_PLACE | {"truediv", "rsub", "where", "clamp", "clip", "clone", "detach"}
-
-    def __init__(self) -> None:
-        self.targets: dict[int, str] = {}
-
-    def note(self, event: OpCalled, model: Model) -> bool:
-        """Look at an op; tell whether it is such an update."""
-        tid = event.outputs[0] if event.outputs else -1
-        target = updated_item(model, tid)
-        if target:
-            self.targets[tid] = target
-        return bool(target)
-
-
-def updated_item(model: Model, tid: int) -> str:
-    """Return the item or attribute whose leaf a tensor replaced by its own update, or ''."""
-    new = model.tensor(tid)
-    place = None if new is None else made_at(model, new)
-    if new is None or place is None or place.unpacked or len(place.targets) != 1:
-        return ""
-    if place.targets[0].isidentifier():
-        return ""
-    above = {record.tid: record for record in model.ancestors(new.tid, _NEAR)}
-    if any(record.made.what == "sign" for record in above.values()):
-        return ""
-    for grad in above.values():
-        old = model.tensor(model.grad_values.get(grad.tid, -1))
-        if old is None or old.tid not in above or not (old.is_leaf and old.requires_grad):
-            continue
-        # A gradient that itself requires grad is there to be differentiated further: the
-        # update is a step of the computation.
-        if not grad.requires_grad and (
-            _read_from(model, grad, place) or old is _operand(model, new, place)
-        ):
-            return place.targets[0]
-    return ""
-
-
-def is_update(model: Model, event: Rebound) -> bool:
-    """Tell whether a name went from a leaf to what its own gradient went into."""
-    above = {record.tid: record for record in model.ancestors(event.new, _NEAR)}
-    grads = [tid for tid in above if model.grad_values.get(tid) == event.old]
-    # The sign of a gradient makes an adversarial example: data, not a weight.
-    signed = any(record.made.what == "sign" for record in above.values())
-    return event.old in above and bool(grads) and not signed
-
-
-def _read_from(model: Model, grad: TensorRecord, place: Place) -> bool:
-    """Tell whether a gradient was read from the target of an assignment."""
-    read = model.place(grad.made.site)
-    return (
-        read is not None
-        and (read.attribute, read.owner) == ("grad", place.targets[0])
-        and (read.filename, read.function) == (place.filename, place.function)
-    )
-
-
-def _operand(model: Model, new: TensorRecord, place: Place) -> TensorRecord | None:
-    """Return the operand that is spelt like the target, where it is the first or the last."""
-    words = [word for word in place.operands if not is_module_word(word)]
-    if not words or not new.inputs:
-        return None
-    for end in (0, -1):
-        if words[end] == place.targets[0]:
-            return model.tensor(new.inputs[end])
-    return None
+_NOT_ASKED = "One of the differentiated Tensors does not require grad"
+"""What torch says of a tensor that ``autograd.grad`` is to differentiate by."""
+_MOST_SAID = 1_000
 
 
 def _is_used(model: Model, roots: tuple[int, ...], new: TensorRecord) -> bool:
@@ -116,43 +42,6 @@ def _is_used(model: Model, roots: tuple[int, ...], new: TensorRecord) -> bool:
             queue += [above for above in record.inputs if above not in seen]
             seen.update(record.inputs)
     return False
-
-
-def _fix(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = False) -> str:
-    """Rewrite an update, by the name that the weight has where the new value is made.
-
-    The gradient that the leaf keeps is cleared behind it, as in the edits.
-    """
-    if variable not in made.source and made.operands and made.operands[0].isidentifier():
-        variable = made.operands[0]
-    around = _comprehension(made)
-    update = fixes.in_place_update(made, variable, grad_enabled and around is None)
-    note = ""
-    if not cleared and fixes.words(made):
-        when = rewrites.cleared_where(made, variable)
-        if when == "behind":
-            update += f"; {variable}.grad = None"
-        elif when:
-            note = f"  # and {variable}.grad = None before {when}"
-    if around is not None:
-        guard = "under torch.no_grad(), " if grad_enabled else ""
-        return f"for {around}: {update}  # {guard}in place of the comprehension"
-    return update + note
-
-
-def _comprehension(made: Place) -> str | None:
-    """Return what the comprehension loops over that an update stands in, such as ``p in ps``."""
-    source = source_at(made)
-    for node in source.within(made.line, made.line):
-        if not isinstance(node, ast.expr) or source.words(node) != made.source:
-            continue
-        for above in source.parents(node):
-            if isinstance(above, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-                loop = above.generators[0]
-                single = len(above.generators) == 1 and not loop.ifs
-                words = f"{source.words(loop.target)} in {source.words(loop.iter)}"
-                return words if single else None
-    return None
 
 
 def _whole(place: Place) -> str:
@@ -212,7 +101,7 @@ class LeafRebound(Rule):
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at rebindings, at reads, and at errors from a ``.grad`` that is None."""
         if isinstance(event, OpCalled):
-            self._note_item(event, model)
+            yield from self._note_item(event, model)
         elif isinstance(event, Owned):
             yield from self._judge_held(event, model)
         elif isinstance(event, Rebound):
@@ -235,7 +124,7 @@ class LeafRebound(Rule):
             yield from self._judge(model, final=False)
             yield from self._none(event, model)
             yield from self._again(event, model)
-        elif _NO_GRAPH in event.text:
+        elif NO_GRAPH in event.text or _NOT_ASKED in event.text:
             yield from self._judge(model, final=False)
             yield from self._no_graph(event, model)
         elif (said := REFUSED.search(event.text)) is not None:
@@ -264,10 +153,12 @@ class LeafRebound(Rule):
             if target.endswith(f".{name}") and _made_on(model, tid, place):
                 del self._items[tid]
 
-    def _note_item(self, event: OpCalled, model: Model) -> None:
+    def _note_item(self, event: OpCalled, model: Model) -> Iterator[Finding]:
+        tid = event.outputs[0] if event.outputs else -1
         if self._updates.note(event, model):
-            tid = event.outputs[0]
             self._items[tid] = model.tensors[tid], self._updates.targets[tid]
+        elif (variable := lost_in_a_loop(model, tid)) and tid not in self._said_for:
+            yield self._told(model, model.tensors[tid], variable, None)
 
     def _judge_used(self, event: BackwardCalled, model: Model) -> Iterator[Finding]:
         """Judge updates of items whose gradient a pass would have to give."""
@@ -292,22 +183,26 @@ class LeafRebound(Rule):
             if place is not None and f"{name}.grad" in place.text:
                 if place.attribute == "zero_" and name in self._said_of:
                     made, enabled = self._said_of[name]
-                    edits = rewrites.update(made, name, enabled, cleared=True)
-                    fix = _fix(made, name, enabled, cleared=True)
+                    edits = inplace.update(made, name, enabled, cleared=True)
+                    fix = inplace.to_paste(made, name, enabled, cleared=True)
                     said = dataclasses.replace(said, fix=fix, edits=edits)
                 yield dataclasses.replace(said, count=0, symptom_line=place.line)
 
     def _no_graph(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Explain a pass that finds no graph, since an update made a tensor without one."""
         place, found = model.place(event.site), first_cut(model, event.inputs)
-        if place is None or found is None:
+        if place is None:
             return
-        for step in found[1]:
+        for step in found[1] if found is not None else ():
             if step.tid in self._items:
                 yield self._told(model, *self._items.pop(step.tid), place.line)
             elif step.tid in self._said_for:
                 said = self._said_for[step.tid]
                 yield dataclasses.replace(said, count=0, symptom_line=place.line)
+        for record in values_behind(model, event.inputs).values():
+            target = "" if record.tid in self._said_for else replaced_leaf(model, record.tid)
+            if target:
+                yield self._told(model, record, target, place.line)
 
     def _judge(self, model: Model, *, final: bool) -> Iterator[Finding]:
         for key, tid in list(self._pending.items()):
@@ -319,7 +214,8 @@ class LeafRebound(Rule):
                 del self._pending[key]
             elif now is new and not (final and key in self._mended):
                 del self._pending[key]
-                yield self._told(model, new, key[1], None)
+                if not is_second_name(model, new, key[1]):
+                    yield self._told(model, new, key[1], None)
 
     def _told(self, model: Model, new: TensorRecord, variable: str, symptom: int | None) -> Finding:
         made = made_at(model, new)
@@ -333,21 +229,34 @@ class LeafRebound(Rule):
             if local is not None and (local.cell, local.line) == (made.label, made.line):
                 return dataclasses.replace(local, count=0)
         what = "This line makes a new tensor"
-        if made is not None and made.kind == "Call" and made.attribute in _OUT_OF_PLACE:
+        if made is not None and made.kind == "Call" and made.attribute in OUT_OF_PLACE:
             what = f"`{made.attribute}` makes a new tensor (`{made.attribute}_` writes in place)"
         if made is not None:
             self._said_of[variable] = made, new.grad_enabled
-        self._said[variable] = self.finding(
+        fix, edits = "", inplace.NONE
+        if made is not None and is_second_name(model, new, variable):
+            # In place it would change what the leaf's own name stands for.
+            again = f"{fixes.chained(fixes.words(made), 'detach()')}.requires_grad_()"
+            fix, edits = f"{variable} = {again}", fixes.replace_expression(made, again)
+        elif made is not None:
+            fix = inplace.to_paste(made, variable, new.grad_enabled)
+            edits = inplace.update(made, variable, new.grad_enabled)
+        said = self.finding(
             f"{what}; `{variable}` no longer names the leaf. It {now}.",
-            fix="" if made is None else _fix(made, variable, new.grad_enabled),
-            edits=() if made is None else rewrites.update(made, variable, new.grad_enabled),
+            fix=fix,
+            edits=edits,
             variable=variable,
             cause=made,
             symptom=symptom,
             record=new,
+            # What comes of it later is not a second one.
+            count=0 if new.tid in self._said_for else 1,
         )
-        self._said_for[new.tid] = self._said[variable]
-        return self._said[variable]
+        self._said[variable] = said
+        self._said_for[new.tid] = said
+        if len(self._said_for) > _MOST_SAID:
+            del self._said_for[next(iter(self._said_for))]
+        return said
 
     def _none(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Explain ``w.grad.zero_()`` where ``w.grad`` is None."""

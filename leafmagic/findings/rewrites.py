@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from functools import lru_cache
 
 from leafmagic.cell import Place, is_module_word
 from leafmagic.edits import Edit
 from leafmagic.findings import fixes
 from leafmagic.findings.source import Source, source_at
-from leafmagic.findings.texts import Text, text_at, text_of, under
+from leafmagic.findings.texts import text_at, under
 from leafmagic.looks import AttributeStored
 from leafmagic.model import Model
 
@@ -83,7 +82,8 @@ def retained_instead(model: Model, place: Place, variable: str, since: int) -> E
 def new_leaf(place: Place, leaves: int = 1) -> Edits:
     """Rewrite an expression so that its result is a leaf; so many are behind it."""
     source = fixes.words(place)
-    return fixes.replace_expression(place, fixes.flagged(source, leaves)) if source else ()
+    new = fixes.flagged(source, leaves, each=place.unpacked) if source else ""
+    return fixes.replace_expression(place, new) if new else ()
 
 
 def same_leaf(place: Place) -> Edits:
@@ -92,108 +92,7 @@ def same_leaf(place: Place) -> Edits:
     return fixes.replace_expression(place, source) if source else ()
 
 
-# Updates.
-
-
-def update(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = False) -> Edits:
-    """Rewrite an update that makes a new tensor as one in place.
-
-    The new tensor had no gradient yet: that of the leaf is cleared before the next pass
-    adds to it, where the text does not do so.
-
-    Parameters
-    ----------
-    cleared : bool
-        Whether the gradient is known to be cleared elsewhere.
-    """
-    return _updated(text_of(made.filename), made, variable, grad_enabled, cleared)
-
-
-@lru_cache(maxsize=64)
-def _updated(_text: str, made: Place, variable: str, grad_enabled: bool, cleared: bool) -> Edits:
-    """Rewrite an update, once for each text."""
-    text = text_at(made)
-    statement = text.statement(made)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return ()
-    pairs = _pairs(statement.targets[0], statement.value)
-    names = [text.words(target) for target, _ in pairs]
-    values = [text.words(value) for _, value in pairs]
-    if variable not in names:
-        return ()
-    if len(pairs) > 1 and any(
-        _has_word(value, name) for n, name in enumerate(names) for value in values[n + 1 :]
-    ):
-        return ()  # What comes first would change what comes after it.
-    lines: list[str] = []
-    clearing: list[str] = []
-    for name, (_, value) in zip(names, pairs, strict=True):
-        if name != variable and f"{name}.grad" not in text.words(value):
-            lines.append(f"{name} = {text.words(value)}")
-            continue
-        lines.append(fixes.in_place_update(text.source.place(value), name, grad_enabled=False))
-        clearing.append(f"{name}.grad = None")
-    if grad_enabled:
-        lines = ["with torch.no_grad():", *(f"    {line}" for line in lines)]
-    when = statement if cleared else _cleared_where(text, statement, names)
-    if when is None:
-        lines += clearing
-    edits = fixes.replace_statement(made, "\n".join(lines))
-    if when is not None and when is not statement:
-        place = text.source.place(when)
-        return fixes.together(edits, fixes.insert_before(place, "\n".join(clearing)))
-    return edits
-
-
-def cleared_where(made: Place, variable: str) -> str:
-    """Tell where to clear the gradient: ``"behind"`` an update, before ``"line 3"``, or nowhere."""
-    text = text_at(made)
-    statement = text.statement(made)
-    when = statement if statement is None else _cleared_where(text, statement, [variable])
-    if when is statement:
-        return ""
-    return "behind" if when is None else f"line {text.source.place(when).line}"
-
-
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    targets = target.elts if isinstance(target, ast.Tuple) else []
-    values = value.elts if isinstance(value, ast.Tuple) else []
-    if targets and len(targets) == len(values):
-        return list(zip(targets, values, strict=True))
-    return [(target, value)]
-
-
-def _has_word(words: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", words) is not None
-
-
-def _cleared_where(text: Text, statement: ast.stmt, names: list[str]) -> ast.AST | None:
-    """Return the statement before which gradients are to be cleared.
-
-    None stands for right behind the update, `statement` for nowhere.
-    """
-    written = "|".join(re.escape(name) for name in names)
-    if re.search(rf"({written})\.grad(\.zero_\(|\s*=\s*None)|zero_grad\(", text.source.text):
-        return statement
-    # A function is run again, too.
-    above, again = text.source.parents(statement), (ast.For, ast.While, ast.FunctionDef)
-    loop = next((node for node in above if isinstance(node, again)), None)
-    first = 1 if loop is None else loop.lineno
-    last = (None if loop is None else loop.end_lineno) or len(text.lines)
-    passes = [
-        node
-        for node in text.source.within(first if loop is not None else statement.lineno + 1, last)
-        if isinstance(node, ast.Attribute) and node.attr == "backward"
-    ]
-    if not passes:
-        return None if loop is not None else statement
-    end = statement.end_lineno or statement.lineno
-    until = next((node.lineno for node in passes if node.lineno > end), last + 1)
-    read = any(
-        isinstance(node, ast.Attribute) and node.attr == "grad" and text.words(node.value) in names
-        for node in text.source.within(end + 1, until - 1)
-    )
-    return text.source.statement(passes[0]) if read else None
+# Gradients.
 
 
 def guarded(place: Place, variable: str) -> Edits:

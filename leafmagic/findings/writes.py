@@ -10,7 +10,7 @@ from typing import Any
 from leafmagic.breaks import Foreseen
 from leafmagic.cell import Place, is_module_word
 from leafmagic.events import WriteAttempted
-from leafmagic.findings import fixes, rewrites
+from leafmagic.findings import fixes, rewrites, unwritten
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.pieces import kept_piece
 from leafmagic.looks import Raised
@@ -95,10 +95,17 @@ class LeafInplace(Rule):
         else:
             what = f"this writes through a view into `{variable}`, a leaf that requires grad"
         call = "assignment to its elements" if op == "setitem" else f"`{op}`"
+        fix, edits = "", unwritten.NONE
+        if place is not None and unwritten.is_used(place, variable):
+            # Under no_grad what is computed would have no graph.
+            fix, edits = unwritten.without_writing(place, variable)
+        if place is not None and not fix:
+            fix = fixes.under_no_grad(place)
+            edits = fixes.wrap_statement(place, "with torch.no_grad():")
         return self.finding(
             f"{what}; with grad mode on {call} would have to be recorded, and torch refuses.",
-            fix="" if place is None else fixes.under_no_grad(place),
-            edits=() if place is None else fixes.wrap_statement(place, "with torch.no_grad():"),
+            fix=fix,
+            edits=edits,
             variable=variable,
             cause=place,
             record=leaf,
@@ -170,7 +177,8 @@ def _written_name(
         if place.kind in ("Call", "Subscript", "Delete") and place.operands:
             words = [word for word in place.operands if not is_module_word(word)]
             if words:
-                return words[0]
+                # Not the value of a flag that was given first.
+                return next((word for word in words if fixes.is_kept(word)), words[0])
     known = best_name(leaf)
     if known:
         return known

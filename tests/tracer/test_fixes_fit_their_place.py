@@ -28,7 +28,7 @@ for _ in range(2):
     (theta - 1).pow(2).sum().backward()
     theta = descend(theta, 0.1)
 """,
-        "with torch.no_grad(): value -= rate * value.grad; value.grad = None",
+        "with torch.no_grad():\n    value -= rate * value.grad\nvalue.grad = None\nreturn value",
     ),
     "a write in a lambda": (
         """
