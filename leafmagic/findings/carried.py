@@ -7,7 +7,7 @@ from typing import Any
 
 from leafmagic.events import Accessed, OpCalled
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.detaching import cut_at_entry
+from leafmagic.findings.detaching import cut_at_entry, without_retain
 from leafmagic.findings.freed import SecondTime
 from leafmagic.findings.pieces import (
     Told,
@@ -142,7 +142,12 @@ class GrowingState(Rule):
 
     def _told(self, told: Told, model: Model, last: Pass, steps: int) -> Finding:
         now = model.place(last.site)
-        fix, _ = cut_at_entry(told, model, then="and backward() without retain_graph")
+        fix, edits = cut_at_entry(
+            told,
+            model,
+            then="and backward() without retain_graph",
+            also=() if now is None else without_retain(now),
+        )
         verb = "keeps" if len(told.distinct) == 1 else "keep"
         return self.finding(
             f"{told.names} {verb} the graph of every earlier step, "
@@ -153,6 +158,7 @@ class GrowingState(Rule):
             cause=told.place,
             symptom=None if now is None else now.line,
             record=told.record,
+            edits=edits,
         )
 
 

@@ -19,7 +19,11 @@ _VARIABLE = re.compile(r"[^\W\d][\w.]*(\['[^']*'\])?")
 
 
 def cut_at_entry(
-    told: Told, model: Model, when: str = "step", then: str = ""
+    told: Told,
+    model: Model,
+    when: str = "step",
+    then: str = "",
+    also: tuple[Edit, ...] = (),
 ) -> tuple[str, tuple[Edit, ...]]:
     """Return the fix that detaches a state where a step takes it over, and its edits.
 
@@ -28,7 +32,9 @@ def cut_at_entry(
     when : str
         What is run again: ``step``, or ``run`` of a cell.
     then : str
-        What else is to be done, in words. Without it the fix has edits.
+        What else is to be done, in words.
+    also : tuple of Edit
+        The same as edits. Where they are missing, the fix has none.
 
     Notes
     -----
@@ -55,10 +61,21 @@ def cut_at_entry(
     if late is not None:
         line, edits = late
         text = f"{'; '.join(cuts)}  # at the end of each {when}, after line {line}{tail}"
-        return text, () if then else edits
+        return text, fixes.together(edits, also) if then else edits
     text = f"{'; '.join(cuts)}  # at the start of each {when}, before line {used.line}{tail}"
-    edits = fixes.insert_before(used, "\n".join(cuts)) if used.filename and not then else ()
-    return text, edits
+    edits = fixes.insert_before(used, "\n".join(cuts)) if used.filename else ()
+    return text, fixes.together(edits, also) if then else edits
+
+
+def without_retain(passed: Place) -> tuple[Edit, ...]:
+    """Take ``retain_graph=True`` out of the call of a pass."""
+    text = text_at(passed)
+    call = text.node(passed)
+    if not isinstance(call, ast.Call) or "retain_graph" not in {one.arg for one in call.keywords}:
+        return ()
+    given = [text.words(one) for one in call.args]
+    given += [text.words(one) for one in call.keywords if one.arg != "retain_graph"]
+    return fixes.replace_expression(passed, f"{text.words(call.func)}({', '.join(given)})")
 
 
 def _pass_of(told: Told, model: Model) -> Place | None:
