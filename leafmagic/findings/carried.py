@@ -7,7 +7,7 @@ from typing import Any
 
 from leafmagic.events import Accessed, OpCalled
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.detaching import cut_at_entry, without_retain
+from leafmagic.findings.detaching import as_taken_over, cut_at_entry, without_retain
 from leafmagic.findings.freed import SecondTime
 from leafmagic.findings.pieces import (
     Told,
@@ -59,6 +59,7 @@ class CarriedState(SecondTime):
 
     def tell(self, told: Told, model: Model, last: Pass) -> Finding:
         """Name the state, and where its graph was freed."""
+        told = as_taken_over(told, model)
         over = told.piece.over
         if isinstance(over, PassOver):
             before, freed = "run", f"its backward ({over.label}, line {over.line})"

@@ -15,7 +15,16 @@ from leafmagic.findings import KINDS
 CASES = {case.id: case for case in load()}
 MENDED = {
     "backward_contract": ("bc-01", "bc-02"),
-    "carried_state": ("cs-01", "cs-02~none", "cs-04"),
+    "carried_state": (
+        "cs-01",
+        "cs-01~chunks",
+        "cs-01~kept",
+        "cs-01~mean",
+        "cs-02~attribute",
+        "cs-02~chunks",
+        "cs-02~none",
+        "cs-04",
+    ),
     "custom_function": ("cf-03",),
     "degenerate_grad": ("dg-03", "dg-05"),
     "grad_accumulation": ("ga-03",),
