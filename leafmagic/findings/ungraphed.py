@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from leafmagic.findings import fixes
 from leafmagic.findings.ends import named
 from leafmagic.findings.inline import Mend, put
 from leafmagic.findings.leaves import made_at
+from leafmagic.findings.texts import text_at
 from leafmagic.model import Model
 from leafmagic.records import Pass, TensorRecord, best_name
 
@@ -24,9 +26,19 @@ def _given_by(record: TensorRecord, done: list[Pass], model: Model) -> tuple[Pas
     for known in reversed(done):
         at = model.place(known.site) if known.what == "grad" else None
         name = "" if at is None else lines.get((at.line, at.label), "")
+        if at is not None and not name and at.scope:
+            bound = _bound_by(at)
+            name = next((n.name for n in record.names if n.scope and n.name in bound), "")
         if name:
             return known, name
     return None, ""
+
+
+def _bound_by(place: Place) -> set[str]:
+    """Return the names that a statement inside of a function binds."""
+    statement = text_at(place).statement(place)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
 
 
 def _constant(record: TensorRecord, model: Model) -> tuple[Pass | None, str]:
