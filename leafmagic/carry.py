@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leafmagic.accounts import Account
+from leafmagic.autograd import is_leaf
 from leafmagic.flow import flow_of
 from leafmagic.ledger import REFS, Ledger, forget_dead
 from leafmagic.lives import take_down
@@ -55,7 +56,8 @@ def leave(model: Model, ledger: Ledger) -> None:
 
 def _grad_of(tensor: Any, ledger: Ledger | None = None) -> tuple[int, int]:
     """Return the number of a leaf's gradient and its version; -1 where there is none."""
-    grad = tensor.grad if tensor.is_leaf else None
+    # torch forbids to look at some views.
+    grad = tensor.grad if is_leaf(tensor) else None
     if grad is None:
         return -1, 0
     if ledger is not None:
