@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from collections.abc import Callable
 
@@ -64,7 +63,7 @@ def cut_at_entry(
         line, edits = late
         text = f"{'; '.join(cuts)}  # at the end of each {when}, after line {line}{tail}"
         return text, fixes.together(edits, also) if then else edits
-    first = step.first()
+    first = step.first({word.partition("[")[0] for word in words})
     cuts = [
         step.guarded(word.partition("[")[0], cut)
         for word, cut in {word: _cut(word) for word in words}.items()
@@ -156,10 +155,27 @@ class _Step:
         first, end = loop.body[0].lineno, loop.body[-1].end_lineno or 0
         return self.last is not None and first <= self.last.lineno <= end
 
-    def first(self) -> Place:
-        """Return where the step begins: before the inner loops that one pass is for."""
-        inner = list(itertools.takewhile(lambda loop: not self._has_pass(loop), self.loops()))
-        return self.text.source.place(inner[-1]) if inner else self.used
+    def first(self, names: set[str]) -> Place:
+        """Return where the step begins: before the inner loops that one pass is for.
+
+        Not before one that binds the state's name, as the items of a list of states.
+        """
+        begin = self.used
+        for loop in self.loops():
+            if self._has_pass(loop) or names & self._bound_in(loop):
+                break
+            begin = self.text.source.place(loop)
+        return begin
+
+    def _bound_in(self, loop: ast.For | ast.While) -> set[str]:
+        """Return the names that a loop binds before the state is taken over."""
+        return {
+            node.id
+            for node in ast.walk(loop)
+            if isinstance(node, ast.Name)
+            and isinstance(node.ctx, ast.Store)
+            and node.lineno < self.used.line
+        }
 
     def late(self, words: list[str]) -> tuple[int, tuple[Edit, ...]] | None:
         """Return the line behind which a step ends, and edits that cut states there.
