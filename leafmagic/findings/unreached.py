@@ -23,6 +23,7 @@ from leafmagic.findings.ends import (
 from leafmagic.findings.homes import home_of
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import Reaching, newest_passes, parents, reaching, values_behind
+from leafmagic.findings.seeming import view_made_leaf
 from leafmagic.looks import Raised, Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
@@ -77,7 +78,7 @@ class NotUsed(Rule):
             return
         groups: dict[str, list[Missed]] = {}
         for one in missed(model):
-            if one.cut is None and one.earlier is None:
+            if one.cut is None and one.earlier is None and view_made_leaf(model, one.leaf) is None:
                 groups.setdefault(_whole(one.leaf, known, model), []).append(one)
         for path, group in groups.items():
             first = next((one for one in group if one.asked is not None), group[0])
