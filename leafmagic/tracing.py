@@ -182,11 +182,12 @@ class Tracer(Trace):
         self._recorder.remove()
         started = self._ended = time.perf_counter()
         try:
+            if error is not None:  # first, as in a shell: what was refused did not happen
+                self.explain(error)
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 self._finish()
-            self._error = ""  # of what the code caught, or of a cell inside this one
-            if error is not None:
-                self.explain(error)
+            if error is None:
+                self._error = ""  # of what the code caught, or of a cell inside this one
         except Exception as ours:
             self._note(ours)
         self._own_s += time.perf_counter() - started
