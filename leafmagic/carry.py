@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from leafmagic.accounts import Account
+from leafmagic.autograd import is_leaf
 from leafmagic.flow import flow_of
 from leafmagic.ledger import REFS, Ledger, forget_dead
 from leafmagic.lives import take_down
@@ -65,7 +66,8 @@ def leave(model: Model, ledger: Ledger, *, on: bool) -> None:
 
 def _grad_of(tensor: Any, ledger: Ledger | None = None) -> tuple[int, int]:
     """Return the number of a leaf's gradient and its version; -1 where there is none."""
-    grad = tensor.grad if tensor.is_leaf else None
+    # torch forbids to look at some views.
+    grad = tensor.grad if is_leaf(tensor) else None
     if grad is None:
         return -1, 0
     if ledger is not None:

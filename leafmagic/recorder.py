@@ -322,9 +322,9 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs)
         try:
             (leaf, _, retains), mine = seen
+            mine = mine and self.accesses.telling
             unfilled = name == "grad" and mine and not (leaf or retains)
-            told = unfilled and self.accesses.telling
-            result = run_access(call, func, args, kwargs, unfilled=told)
+            result = run_access(call, func, args, kwargs, unfilled=unfilled)
         except BaseException as error:
             self._raised(place, name, (tid_of(args[0]),), (), error)
             raise
@@ -372,12 +372,11 @@ class Recorder(TorchFunctionMode):
             culprits = tuple(autograd.corrupted_saves(self.ledger.number_of, roots))
         if op == "deepcopy" and self.on_refused_copy is not None:
             self.on_refused_copy()
-        ordinal, told = self.log.next_ordinal(), (type(error).__name__, text.partition("\n")[0])
         node = None if roots is None else autograd.raised_in(error)
         blamed = 0 if node is None else self.ledger.number_of(node)
-        self.log.emit(
-            Raised(ordinal, place[0], op, *told, inputs, culprits, place[1], None, blamed)
-        )
+        said = type(error).__name__, text.partition("\n")[0]
+        about = *said, inputs, culprits, place[1], None, blamed
+        self.log.emit(Raised(self.log.next_ordinal(), place[0], op, *about))
 
     def _safely(self, call: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         """Do something of ours, unheard by subclasses and other modes."""

@@ -182,11 +182,12 @@ class Tracer(Trace):
         started = self._ended = time.perf_counter()
         on = torch.is_grad_enabled()
         try:
+            if error is not None:  # first, as in a shell: what was refused did not happen
+                self.explain(error)
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 self._finish(on=on)
-            self.model.error = ""  # of what the code caught, or of a cell inside this one
-            if error is not None:
-                self.explain(error)
+            if error is None:
+                self.model.error = ""  # of what the code caught, or of a cell inside this one
         except Exception as ours:
             self._note(ours)
         self._own_s += time.perf_counter() - started

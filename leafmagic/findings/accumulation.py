@@ -132,6 +132,8 @@ class NeverCleared(Rule):
             here = step.operands[0] if step is not None and step.operands else name
             here = here.removesuffix(".data") if here.replace(".", "").isidentifier() else name
             fix = f"{here}.grad = None  # after the update" if here else "clear .grad after it"
+            if here and step is not None:
+                edits = fixes.insert_after(step, f"{here}.grad = None")
         used = step_text(step, passed)
         if account.kept is not None:
             used = "a step"

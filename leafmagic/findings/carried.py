@@ -7,7 +7,7 @@ from typing import Any
 
 from leafmagic.events import Accessed, OpCalled
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.detaching import cut_at_entry
+from leafmagic.findings.detaching import as_taken_over, cut_at_entry, without_retain
 from leafmagic.findings.freed import SecondTime
 from leafmagic.findings.pieces import (
     Told,
@@ -59,6 +59,7 @@ class CarriedState(SecondTime):
 
     def tell(self, told: Told, model: Model, last: Pass) -> Finding:
         """Name the state, and where its graph was freed."""
+        told = as_taken_over(told, model)
         over = told.piece.over
         if isinstance(over, PassOver):
             before, freed = "run", f"its backward ({over.label}, line {over.line})"
@@ -142,7 +143,12 @@ class GrowingState(Rule):
 
     def _told(self, told: Told, model: Model, last: Pass, steps: int) -> Finding:
         now = model.place(last.site)
-        fix, _ = cut_at_entry(told, model, then="and backward() without retain_graph")
+        fix, edits = cut_at_entry(
+            told,
+            model,
+            then="and backward() without retain_graph",
+            also=() if now is None else without_retain(now),
+        )
         verb = "keeps" if len(told.distinct) == 1 else "keep"
         return self.finding(
             f"{told.names} {verb} the graph of every earlier step, "
@@ -153,6 +159,7 @@ class GrowingState(Rule):
             cause=told.place,
             symptom=None if now is None else now.line,
             record=told.record,
+            edits=edits,
         )
 
 

@@ -298,6 +298,7 @@ class ImaginaryDropped(Rule):
         if record.writes and (written := model.place(record.writes[-1].site)) is not None:
             place = written
         variable = best_name(record)
+        whole = True
         given = source or (place.owner if place is not None else "") or "z"
         target = place.targets[0] if place is not None and len(place.targets) == 1 else ""
         if place is not None and place.attribute == "copy_" and len(place.operands) > 1:
@@ -306,12 +307,13 @@ class ImaginaryDropped(Rule):
         elif target:
             code = f"{target} = {chained(given, 'abs()')}"
         else:
-            code = chained(given, "abs()")
+            code, whole = chained(given, "abs()"), False
         dtype = str(record.seen.dtype).removeprefix("torch.")
         return self.finding(
             f"`{variable or 'this'}` is `{given}` cast to {dtype}, which drops the imaginary part: "
             f"no gradient reaches the imaginary part of `{given}`.",
-            fix=f"{code}  # or torch.view_as_real({given}); {given}.real if that is meant",
+            fix=f"{code}  # or torch.view_as_real({given}); {chained(given, 'real')} if meant so",
+            edits=replace_statement(place, code) if place is not None and whole else (),
             variable=variable or given,
             cause=place,
             symptom=symptom,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
 from leafmagic.events import Accessed, BackwardReturned, Stepped
-from leafmagic.findings import mends
+from leafmagic.findings import mends, ungraphed
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.custom_calls import refused_inside, refused_root
 from leafmagic.findings.ends import (
@@ -27,6 +28,7 @@ from leafmagic.findings.ends import (
     word_for,
 )
 from leafmagic.findings.flows import entered_by_hand, words_in
+from leafmagic.findings.inline import Mend
 from leafmagic.findings.lasting import made_while_off, since
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import SINKS, newest_passes, parents, reaching, values_behind
@@ -111,10 +113,12 @@ class ValuesCopied(Rule):
             " It is a new leaf, and so no gradient goes further." if cut.below.requires_grad else ""
         )
         line = model.line(next((p.site for p in model.passes if set(p.roots) & set(roots)), 0))
+        mend = mends.joined(cut, word)
         return self.finding(
             f"`{word}` is not connected to {origin}: `{cut.below.made.what}` copied the numbers, "
             f"and backward stops at `{word}`.{leaf}",
-            fix=mends.joined(cut, word),
+            fix=mend.fix,
+            edits=mend.edits,
             variable=word,
             cause=cut.place,
             symptom=line,
@@ -196,9 +200,11 @@ class NothingToDifferentiate(Rule):
             spelt = place.owner if place.owner.isidentifier() else ""
             word = spelt or best_name(path[-1]) or word
         switch = cut.switch(model)
+        mend = mends.mended(cut, word, switch, place)
         return self.finding(
             mends.told(cut, word, switch) + " So there is no graph to go back through.",
-            fix=mends.mended(cut, word, switch, place),
+            fix=mend.fix,
+            edits=mend.edits,
             variable=word,
             cause=cut.place if switch is None else switch.place,
             symptom=place.line,
@@ -216,71 +222,38 @@ class NothingToDifferentiate(Rule):
             words = {bound.name for bound in record.names}
             for text in [bound.source for bound in record.names] + [made.source if made else ""]:
                 words |= words_in(text)
-            found = sunk_into(model, words, at)
-            if found is None:
+            sunk = sunk_into(model, words, at)
+            if sunk is None:
                 continue
-            name, sink, cut = found
+            name, sink, cut = sunk
             word = name or (sink.targets[0] if sink.targets else word_for(model, record))
             op = mends.call_of(sink)
             copied = made if made is not None and record.made.what in COPIES else None
+            mend = mends.kept(sink, copied)
             again = f", and line {copied.line} makes a constant of it" if copied else ""
             yield self.finding(
                 f"`{word}` is a plain number: `{op}` at line {sink.line} took it out of the "
                 f"graph{again}. So there is no graph to go back through.",
-                fix=mends.kept(sink, copied),
+                fix=mend.fix,
+                edits=mend.edits,
                 variable=word,
                 cause=sink,
                 symptom=place.line,
                 record=cut.above,
             )
             return
-        yield from self._without_grad(behind, place, model)
-
-    def _without_grad(
-        self, behind: list[TensorRecord], place: Place, model: Model
-    ) -> Iterator[Finding]:
-        """Say that nothing behind the root requires grad."""
-        for record in behind:
-            gradient = mends.gradient_of(record, model)
-            if gradient is not None:
-                word, cause, fix = gradient
-                yield self.finding(
-                    f"`{word}` is a gradient that was computed without `create_graph=True`: it "
-                    "has no graph of its own. So there is nothing to go back through.",
-                    fix=fix,
-                    variable=word,
-                    cause=cause,
-                    symptom=place.line,
-                    record=record,
-                )
-                return
-        own = any(node.seen.name.endswith("Backward") for node in model.nodes.values())
-        if own and any(mends.is_constant_gradient(record, model) for record in behind):
-            return  # The rules on custom functions know why its backward gave a constant.
-        leaves = [r for r in behind if not r.inputs and best_name(r)]
-        parameters = [r for r in leaves if r.seen.parameter]
-        leaf = next(iter(parameters or leaves), None)
-        if leaf is None or leaf.requires_grad:
-            return
-        name = best_name(leaf)
-        fix = f"{name}.requires_grad_()  # before line {place.line} computes with it"
-        if parameters and "." in name:
-            fix = (
-                f"{name.split('.', maxsplit=1)[0]}.requires_grad_(True)  # before the forward pass"
+        found = ungraphed.without_grad(behind, place, model)
+        if found is not None:
+            yield self.finding(
+                f"{found.why} So there is {found.nothing}.",
+                fix=found.mend.fix,
+                edits=found.mend.edits,
+                variable=found.name,
+                cause=found.cause,
+                line=found.line,
+                symptom=place.line,
+                record=found.record,
             )
-        made = made_at(model, leaf)
-        line = next((n.line for n in leaf.names if n.line is not None), None)
-        yield self.finding(
-            f"nothing behind this result requires grad: {named(parameters or leaves)} "
-            f"{'do' if len(parameters or leaves) > 1 else 'does'} not. "
-            "So there is no graph to go back through.",
-            fix=fix,
-            variable=name,
-            cause=made or place,
-            line=line if made is None and line is not None else None,
-            symptom=place.line,
-            record=leaf,
-        )
 
 
 @register
@@ -378,15 +351,29 @@ class PathEnds(Rule):
         verb = "gets" if len(leaves) == 1 else "get"
         names = named(leaves) or f"`{word_for(model, first.leaf)}`"
         at = first.asked or first.stepped
+        severity = _severity(first, cut)
+        mend = mends.mended(cut, word_for(model, cut.below), switch)
+        if cut.how in ("detach", "data") and cut.below.count < _most_passes(model):
+            # What is computed once has a graph for one pass only.
+            mend = Mend(f"{mend.fix}  # and in the loop, once for each backward")
         return self.finding(
             f"{names} {verb} no gradient: " + mends.told(cut, word_for(model, cut.below), switch),
-            fix=mends.mended(cut, word_for(model, cut.below), switch),
+            fix=mend.fix,
+            # What may be meant is not changed for anybody.
+            edits=() if severity == "info" else mend.edits,
             variable=best_name(first.leaf) or word_for(model, first.leaf),
             cause=cut.place if switch is None else switch.place,
             symptom=None if at is None else at.line,
             record=first.leaf,
-            severity=_severity(first, cut),
+            severity=severity,
         )
+
+
+def _most_passes(model: Model) -> int:
+    times: Counter[int] = Counter()
+    for one in model.passes:
+        times[one.site] += one.times
+    return max(times.values(), default=0)
 
 
 def _severity(one: Missed, cut: Cut) -> Severity:

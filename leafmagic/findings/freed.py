@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+from leafmagic.cell import Place
+from leafmagic.edits import Edit
 from leafmagic.events import BackwardReturned
+from leafmagic.findings import fixes, restructure
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.inline import Mend
 from leafmagic.findings.pieces import (
     Told,
     how_shared,
@@ -101,33 +105,39 @@ class GraphFreed(SecondTime):
         freed, now = model.line(over.site), model.place(last.site)
         here = "the step before" if over.site == last.site else f"line {freed}"
         name = told.name
+        fix, edits = self._fix(told, model, over, last)
         return self.finding(
             f"`{name}` (line {told.line}) was computed once, and {here} ran backward through it, "
             f"which freed its graph. Line {None if now is None else now.line} needs it again.",
-            fix=self._fix(told, model, over, last),
+            fix=fix,
+            edits=edits,
             variable=name,
             cause=told.place,
             symptom=None if now is None else now.line,
             record=told.record,
         )
 
-    def _fix(self, told: Told, model: Model, over: Pass, last: Pass) -> str:
+    def _fix(self, told: Told, model: Model, over: Pass, last: Pass) -> Mend:
         """Compute it in each step, or detach it where nobody trains what is behind it."""
+        before, now, made = model.place(over.site), model.place(last.site), told.place
         if over.site != last.site:
             first, second = _root_name(model, over), _root_name(model, last)
             if _is_only_read(told, model, over, last):
                 loss = f"`{first}`" if first else f"the loss of line {model.line(over.site)}"
-                return f"use {told.name}.detach() in what {loss} is computed from"
+                return Mend(f"use {told.name}.detach() in what {loss} is computed from")
             if first and second and first != second:
-                return f"({first} + {second}).backward()  # once, in place of both"
-            return f"call backward once, on the sum of both losses, or detach `{told.name}`"
+                both = f"({first} + {second}).backward()"
+                return Mend(f"{both}  # once, in place of both", _once(before, now, both))
+            return Mend(f"call backward once, on the sum of both losses, or detach `{told.name}`")
         detached = told.detached()
         if detached and _is_untrained(told, model):
-            return detached
+            known = made is not None and made.targets == (told.name,) and made.filename
+            return Mend(detached, fixes.replace_statement(made, detached) if made and known else ())
+        moved = restructure.moved_into_loop(made, now) if made and now else ()
         move = f"compute `{told.name}` inside the loop: move line {told.line} to its top"
         if detached:
-            return f"{move}; or, if that is not trained: {detached}"
-        return f"{move}; or call backward once, on the sum of the losses"
+            return Mend(f"{move}; or, if that is not trained: {detached}", moved)
+        return Mend(f"{move}; or call backward once, on the sum of the losses", moved)
 
     def _of_a_loss(self, told: Told, model: Model, over: Pass, last: Pass) -> Finding:
         """Tell of a loss that had its own pass, and is part of another or passed again."""
@@ -140,6 +150,7 @@ class GraphFreed(SecondTime):
                 variable=told.name,
                 cause=now,
                 record=told.record,
+                edits=() if now is None else _without(now),
             )
         name = _root_name(model, last) or told.name
         what = f"`{told.name}`, whose graph" if name != told.name else "losses whose graphs"
@@ -151,6 +162,7 @@ class GraphFreed(SecondTime):
             cause=place,
             symptom=again,
             record=told.record,
+            edits=() if place is None else _without(place),
         )
 
 
@@ -287,16 +299,30 @@ class StaleCell(SecondTime):
                 symptom=model.line(last.site),
             )
         again = f"run {made} again first" if told.made_in else f"compute `{told.name}` again first"
-        source = statement_of(told.place)
+        source, now = statement_of(told.place), model.place(last.site)
         return self.finding(
             f"`{told.name}` comes from {made}; {used} ran backward through it, which freed its "
             "graph.",
             fix=f"{again}; or paste it above the backward: {source}" if source else again,
+            edits=fixes.insert_before(now, source) if source and now and not now.scope else (),
             variable=told.name,
             cause=told.place,
             symptom=model.line(last.site),
             record=told.record,
         )
+
+
+def _once(first: Place | None, second: Place | None, both: str) -> tuple[Edit, ...]:
+    """Put one pass in the place of two."""
+    if first is None or second is None or first.function != second.function:
+        return ()
+    return fixes.together(_without(first), fixes.replace_expression(second, both))
+
+
+def _without(passed: Place) -> tuple[Edit, ...]:
+    """Take a pass away that is a statement of its own."""
+    alone = passed.statement == passed.source
+    return fixes.remove_statement(passed) if alone else ()
 
 
 def _root_name(model: Model, one: Pass) -> str:

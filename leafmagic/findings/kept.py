@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from leafmagic.edits import Edit
+from leafmagic.findings import fixes, restructure
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.detaching import cut_at_entry
+from leafmagic.findings.detaching import cut_at_entry, without_retain
 from leafmagic.findings.pieces import Told, is_carried, kept_piece
 from leafmagic.looks import Raised
 from leafmagic.model import Model
@@ -59,10 +61,17 @@ class StaleGraph(Rule):
 
     def _told(self, told: Told, write: Moment, model: Model, event: Raised) -> Finding:
         last, step = model.passes[-1], model.line(write.site)
+        now = model.place(last.site)
+        edits: tuple[Edit, ...] = ()
         if is_carried(told.piece, model, last):
             brings = "brings" if len(told.distinct) == 1 else "bring"
             what = f"{told.names} {brings} the graph of the step before into this one"
-            fix, _ = cut_at_entry(told, model, then="and backward() without retain_graph")
+            fix, edits = cut_at_entry(
+                told,
+                model,
+                then="and backward() without retain_graph",
+                also=() if now is None else without_retain(now),
+            )
         else:
             what = f"`{told.name}` (line {told.line}) was computed before that"
             fix = f"compute `{told.name}` anew after line {step}"
@@ -71,6 +80,10 @@ class StaleGraph(Rule):
                 fix = (
                     f"compute `{told.name}` anew in each step: move line {told.line} into the loop"
                 )
+                if told.place is not None and now is not None:
+                    edits = fixes.together(
+                        restructure.moved_into_loop(told.place, now), without_retain(now)
+                    )
             fix += ", and leave out retain_graph"
         return self.finding(
             f"line {step} changes weights in place; {what}, and its graph saved them as they "
@@ -80,4 +93,5 @@ class StaleGraph(Rule):
             cause=told.place,
             symptom=model.line(event.site),
             record=told.record,
+            edits=edits,
         )

@@ -121,7 +121,7 @@ class NoLongerReaches(Rule):
             fix = f"{group.names[0]}.requires_grad_()"
         else:
             why = mends.told(cut, word, switch)
-            fix = mends.mended(cut, word, switch)
+            fix = mends.mended(cut, word, switch).fix
         now, last = model.session.text(model.run), model.session.label(former)
         return self.finding(
             f"{listed} no longer {verb} {goal}: in this cell's last run, {last}, "

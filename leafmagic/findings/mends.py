@@ -6,14 +6,16 @@ import ast
 from typing import TypeGuard
 
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
+from leafmagic.findings import fixes, restructure
 from leafmagic.findings.ends import Cut
 from leafmagic.findings.fixes import keyword
 from leafmagic.findings.flows import Switch, names_in, switched_off
+from leafmagic.findings.inline import Mend, parsed, put, replaced
 from leafmagic.findings.reaching import texts_at
 from leafmagic.findings.source import source_at
 from leafmagic.findings.texts import text_at
-from leafmagic.model import Model
-from leafmagic.records import Pass, TensorRecord, best_name
+from leafmagic.records import best_name
 
 _SOFT = {
     "round": "straight through",
@@ -88,8 +90,8 @@ def call_of(place: Place | None) -> str:
     return source if len(source) <= 60 else source[:59] + "…"
 
 
-def mended(cut: Cut, word: str, switch: Switch | None, symptom: Place | None = None) -> str:
-    """Return the code without the cut, or what to do.
+def mended(cut: Cut, word: str, switch: Switch | None, symptom: Place | None = None) -> Mend:
+    """Return the code without the cut, with its edits, or what to do.
 
     Parameters
     ----------
@@ -98,30 +100,32 @@ def mended(cut: Cut, word: str, switch: Switch | None, symptom: Place | None = N
     """
     place = cut.place
     if place is None:
-        return "compute with the tensor itself"
+        return Mend("compute with the tensor itself")
     if cut.how == "no_grad":
         return _with_grad(cut, place, word, switch, symptom)
     if cut.how in ("detach", "data") and place.owner and place.attribute in ("detach", "data"):
         if ".numpy()" in place.text:
-            return f"compute line {place.line} with torch, on `{place.owner}` itself, not in NumPy"
-        return _replaced(place, place.owner)
+            return Mend(
+                f"compute line {place.line} with torch, on `{place.owner}` itself, not in NumPy"
+            )
+        return put(place, place.owner)
     if cut.how == "copy":
         return joined(cut, word)
     if cut.how == "number":
         return _as_it_is(place)
     if cut.how == "integer":
         return _softened(cut, place)
-    return f"compute `{word}` with ops that have a gradient, in place of line {place.line}"
+    return Mend(f"compute `{word}` with ops that have a gradient, in place of line {place.line}")
 
 
-def _as_it_is(place: Place) -> str:
+def _as_it_is(place: Place) -> Mend:
     """Mend a line that takes a number: code if no copy is made of it there, else words."""
     tensor = _tensor_of(place)
     text = text_at(place)
     node, statement = text.node(place), text.statement(place)
-    source = _parsed(place.source)
+    source = parsed(place.source)
     if not tensor or statement is None or source is None:
-        return f"compute with `{tensor or place.source}` as a tensor all the way"
+        return Mend(f"compute with `{tensor or place.source}` as a tensor all the way")
     value = getattr(statement, "value", None)
     around = [] if node is None else text.source.parents(node)
     copying = [above for above in around if _is_copying(above)]
@@ -132,19 +136,26 @@ def _as_it_is(place: Place) -> str:
             continue
         if call is value and whole and ast.dump(call.args[0]) == ast.dump(source):
             if target == tensor:
-                return f"delete this line: `{tensor}` is a tensor already, with its graph"
-            return f"{target} = {tensor}  # the tensor itself, without a copy"
+                return Mend(
+                    f"delete this line: `{tensor}` is a tensor already, with its graph",
+                    fixes.remove_statement(place),
+                )
+            line = f"{target} = {tensor}"
+            return Mend(
+                f"{line}  # the tensor itself, without a copy",
+                fixes.replace_statement(place, line),
+            )
     if copying:
-        return (
+        return Mend(
             f"keep `{tensor}` a tensor: no number of it, and no `{ast.unparse(copying[0].func)}`; "
             "torch.stack or reshape give it another shape"
         )
-    line = _replaced(place, tensor)
+    line = replaced(place, tensor)
     for other in source_at(place).nodes:
         if target and _is_copying(other) and target in names_in(other.args):
             made = ast.unparse(other.func)
-            return f"keep the tensor, `{line}`, and use it as it is: `{made}` copies numbers"
-    return f"{line}  # a tensor all the way"
+            return Mend(f"keep the tensor, `{line}`, and use it as it is: `{made}` copies numbers")
+    return put(place, tensor, "  # a tensor all the way")
 
 
 def _is_copying(node: ast.AST) -> TypeGuard[ast.Call]:
@@ -163,31 +174,43 @@ def _is_sample(cut: Cut) -> bool:
 
 def _with_grad(
     cut: Cut, place: Place, word: str, switch: Switch | None, symptom: Place | None
-) -> str:
+) -> Mend:
     if switch is None and _is_sample(cut):
-        line = _replaced(place, place.source.replace(".sample(", ".rsample("))
-        return f"{line}  # or use log_prob, where there is no rsample"
+        new = place.source.replace(".sample(", ".rsample(")
+        return put(place, new, "  # or use log_prob, where there is no rsample")
     if switch is None and cut.below.direct:
-        return "torch.set_grad_enabled(True)  # it is off since an earlier cell, or in a caller"
+        return Mend(
+            "torch.set_grad_enabled(True)  # it is off since an earlier cell, or in a caller"
+        )
     if switch is None:
-        return f"put line {place.line} under `with torch.enable_grad()`"
+        return Mend(
+            f"put line {place.line} under `with torch.enable_grad()`",
+            fixes.wrap_statement(place, "with torch.enable_grad():"),
+        )
     if switch.how == "decorator":
-        return f"delete line {switch.place.line}, `@{switch.words}`"
+        return Mend(
+            f"delete line {switch.place.line}, `@{switch.words}`",
+            restructure.undecorated(switch.place),
+        )
     if switch.how == "call":
-        return "torch.set_grad_enabled(True)  # before the forward pass"
+        return Mend("torch.set_grad_enabled(True)  # before the forward pass")
     if switch.around:
-        return (
+        return Mend(
             f"take line {place.line} out of `with {switch.words}`; to freeze parameters call "
-            "requires_grad_(False) on them"
+            "requires_grad_(False) on them",
+            restructure.taken_out(place, switch.place),
         )
     near = symptom is None or symptom.line == place.line
     statement = _whole(place) if near else ""
     if statement:
-        return f"with torch.enable_grad(): {statement}"
+        return Mend(
+            f"with torch.enable_grad(): {statement}",
+            fixes.wrap_statement(place, "with torch.enable_grad():"),
+        )
     if symptom is not None and symptom.scope:
         around = symptom.function.rpartition(".")[2]
-        return f"in `{around}`, compute `{word}` under `with torch.enable_grad()`"
-    return f"call it outside of the `with` block of line {switch.place.line}"
+        return Mend(f"in `{around}`, compute `{word}` under `with torch.enable_grad()`")
+    return Mend(f"call it outside of the `with` block of line {switch.place.line}")
 
 
 def _whole(place: Place) -> str:
@@ -202,24 +225,6 @@ def _whole(place: Place) -> str:
     return text if body and text and place.end_line == place.line else ""
 
 
-def _replaced(place: Place, by: str) -> str:
-    """Return the line with another expression in place of one."""
-    text = place.text.strip()
-    if place.line != place.end_line or place.source not in text:
-        return by
-    node = _parsed(by)
-    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare | ast.IfExp) and text != place.source:
-        by = by if by.startswith("(") else f"({by})"
-    return text.replace(place.source, by, 1)
-
-
-def _parsed(source: str) -> ast.expr | None:
-    try:
-        return ast.parse(source.strip(), mode="eval").body
-    except SyntaxError:
-        return None
-
-
 def _tensor_of(place: Place) -> str:
     """Return the tensor whose number is taken: ``h.sum()`` of ``h.sum().item()``."""
     if place.attribute in ("item", "tolist", "numpy") and place.owner:
@@ -232,12 +237,12 @@ def _tensor_of(place: Place) -> str:
     return ""
 
 
-def joined(cut: Cut, word: str) -> str:
+def joined(cut: Cut, word: str) -> Mend:
     """Rewrite a copy of tensors' values so that the result stays connected."""
     place = cut.place
-    call = None if place is None else _parsed(place.source)
+    call = None if place is None else parsed(place.source)
     if place is None or not isinstance(call, ast.Call) or not call.args:
-        return f"{word} = torch.stack([...])  # of the tensors themselves"
+        return Mend(f"{word} = torch.stack([...])  # of the tensors themselves")
     given = call.args[0]
     source = ast.get_source_segment(place.source.strip(), given) or ast.unparse(given)
     values = cut.below.inputs[cut.below.made.what == "new_tensor" :]
@@ -249,13 +254,14 @@ def joined(cut: Cut, word: str) -> str:
     elif several:
         new = f"torch.stack({source})"
     else:
-        new = f"{source}.clone()"
+        new = fixes.chained(source, "clone()")
     dtype = keyword(place, "dtype")
     if dtype:
         new = f"{new}.to({dtype})"
+    edits = fixes.replace_expression(place, new)
     if place.targets and not place.unpacked:
-        return f"{place.targets[0]} = {new}"
-    return new
+        return Mend(f"{place.targets[0]} = {new}", edits)
+    return Mend(new, edits)
 
 
 def _stacked(given: ast.List | ast.Tuple) -> str:
@@ -276,29 +282,38 @@ def _as_tensor(part: ast.expr) -> str:
     return f"torch.tensor({text})" if isinstance(number, ast.Constant) else text
 
 
-def kept(sink: Place, made: Place | None) -> str:
+def kept(sink: Place, made: Place | None) -> Mend:
     """Rewrite a line that takes a number so that it keeps the tensor."""
-    line = _replaced(sink, _tensor_of(sink) or sink.source)
-    if made is None or made.line == sink.line:
-        return line
+    if made is not None and made.line == sink.line:
+        return _as_it_is(sink)
+    mend = put(sink, _tensor_of(sink) or sink.source)
+    if made is None:
+        return mend
     op = made.attribute or "torch.tensor"
-    return f"{line}  # and at line {made.line} use it as it is, without `{op}`"
+    copy = parsed(made.source)
+    edits: tuple[Edit, ...] = ()
+    if isinstance(copy, ast.Call) and len(copy.args) == 1 and sink.attribute != "numpy":
+        inner = copy.args[0]
+        if isinstance(inner, ast.Name | ast.Attribute | ast.BinOp):
+            edits = fixes.together(mend.edits, put(made, ast.unparse(inner)).edits)
+    line = f"{mend.fix}  # and at line {made.line} use it as it is, without `{op}`"
+    return Mend(line, edits)
 
 
-def _softened(cut: Cut, place: Place) -> str:
-    op, call = cut.below.made.what, _parsed(place.source)
+def _softened(cut: Cut, place: Place) -> Mend:
+    op, call = cut.below.made.what, parsed(place.source)
     if op in _SOFT:
         tensor = _operand(place)
         if tensor:
-            return _replaced(place, f"({tensor} + ({place.source} - {tensor}).detach())")
+            return put(place, f"{tensor} + ({place.source} - {tensor}).detach()")
     if op == "argmax" and isinstance(call, ast.Call):
         found = _soft_argmax(cut, place)
-        if found:
+        if found is not None:
             return found
     if op in _COMPARED and len(place.operands) == 2:
         left, right = place.operands
-        return f"compare softly where it is trained: torch.sigmoid({left} - {right})"
-    return (
+        return Mend(f"compare softly where it is trained: torch.sigmoid({left} - {right})")
+    return Mend(
         "replace it by something smooth, such as softmax weights; or let the gradient pass: "
         "soft + (hard - soft).detach()"
     )
@@ -309,23 +324,24 @@ def _operand(place: Place) -> str:
     return words[0] if words else ""
 
 
-def _soft_argmax(cut: Cut, place: Place) -> str:
+def _soft_argmax(cut: Cut, place: Place) -> Mend | None:
     """Return the mean index under softmax weights, where the last dimension is reduced."""
     tensor = _operand(place)
     shape = tuple(cut.above.seen.shape)
     words = place.operands[place.operands.index(tensor) + 1 :] if tensor else ()
     given = words[0] if words else ""
     if not tensor or not shape or given.lstrip("-").isdigit() is False:
-        return ""
+        return None
     dim = int(given)
     if dim % len(shape) != len(shape) - 1:
-        return ""
+        return None
     soft = f"({tensor}.softmax({dim}) * torch.arange({float(shape[-1]):g}.)).sum({dim})"
     statement = _parsed_statement(place.text)
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         # What follows in the line turned the integers into floats.
-        return f"{statement.targets[0].id} = {soft}"
-    return soft
+        line = f"{statement.targets[0].id} = {soft}"
+        return Mend(line, fixes.replace_statement(place, line))
+    return Mend(soft, fixes.replace_expression(place, soft))
 
 
 def _parsed_statement(text: str) -> ast.stmt | None:
@@ -344,41 +360,3 @@ def is_without_grad(place: Place) -> bool:
     """Tell whether the text around a line switches grad mode off."""
     switch = switched_off(texts_at(place), place)
     return switch is not None and switch.around
-
-
-def _is_done(known: Pass) -> bool:
-    return bool(known.finished) and not known.failed and not known.create_graph
-
-
-def _given_by(record: TensorRecord, done: list[Pass], model: Model) -> tuple[Pass | None, str]:
-    """Return the newest call of ``autograd.grad`` that gave a tensor its name, and that name."""
-    lines = {(name.line, name.label): name.name for name in record.names}
-    for known in reversed(done):
-        at = model.place(known.site) if known.what == "grad" else None
-        name = "" if at is None else lines.get((at.line, at.label), "")
-        if name:
-            return known, name
-    return None, ""
-
-
-def is_constant_gradient(record: TensorRecord, model: Model) -> bool:
-    """Tell whether a tensor was computed with ``create_graph``, and has no graph even so."""
-    done = [known for known in model.passes if known.create_graph and known.finished]
-    return not record.requires_grad and _given_by(record, done, model)[0] is not None
-
-
-def gradient_of(record: TensorRecord, model: Model) -> tuple[str, Place, str] | None:
-    """Tell whether a tensor is a gradient without a graph: what, by which pass, and the fix."""
-    done = [known for known in model.passes if _is_done(known)]
-    leaf = model.tensor(model.grad_values.get(record.tid, -1))
-    if leaf is not None:
-        made = next((known for known in reversed(done) if known.what == "backward"), None)
-        word = f"{best_name(leaf)}.grad"
-    else:
-        made, word = _given_by(record, done, model)
-    place = None if made is None else model.place(made.site)
-    if place is None or not place.source.endswith(")"):
-        return None
-    head = place.source[:-1].rstrip(", ")
-    new = f"{head}{'' if head.endswith('(') else ', '}create_graph=True)"
-    return word, place, _replaced(place, new)

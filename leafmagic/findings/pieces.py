@@ -197,6 +197,8 @@ def is_carried(piece: Piece, model: Model, last: Pass) -> bool:
         return False
     if piece.carried or record is None:
         return piece.carried
+    if over.site == last.site and _is_taken_over(piece.node, over, model):
+        return True
     now = {node.index for node in reach(model, last.roots).nodes}
     for name in record.names:
         held = model.tensors.get(model.names.get((name.scope, name.name), -1))
@@ -206,6 +208,17 @@ def is_carried(piece: Piece, model: Model, last: Pass) -> bool:
         if node is not None and node.index in now and held.made.ordinal > over.finished:
             return True
     return False
+
+
+def _is_taken_over(node: NodeRecord, over: Pass, model: Model) -> bool:
+    """Tell whether the line that made a node ran again after a pass, and went on from it."""
+    line = model.line(node.made.site)
+    return any(
+        later.made.ordinal > over.finished
+        and model.line(later.made.site) == line
+        and any(link.to is node for link in later.links)
+        for later in model.nodes.values()
+    )
 
 
 def kept_piece(event: Raised, model: Model) -> tuple[Told, Moment] | None:

@@ -87,6 +87,49 @@ def outside(made: Place, retain: str = "") -> Edits:
     return fixes.replace_statement(made, f"with torch.enable_grad():\n{_STEP}{inner}")
 
 
+def taken_out(made: Place, head: Place) -> Edits:
+    """Take a statement out of the ``with`` around it, where nothing there comes after it."""
+    text = text_at(made)
+    statement = text.statement(made)
+    above = None if statement is None else next(text.source.parents(statement), None)
+    if statement is None or not isinstance(above, ast.With) or above.lineno != head.line:
+        return ()
+    if len(above.body) == 1:
+        return outside(made) if len(above.items) == 1 else ()
+    (line, column), row = text.start(statement), text.row(statement)
+    if statement is not above.body[-1] or len(row.statements) > 1 or line != text.end(statement)[0]:
+        return ()
+    first = text.lines[above.lineno - 1]
+    return text.checked((text.edit((line, len(first) - len(first.lstrip())), (line, column), ""),))
+
+
+def moved_into_loop(made: Place, used: Place) -> Edits:
+    """Move a statement from before a loop to the top of its body."""
+    text = text_at(made)
+    statement, user = text.statement(made), text.statement(used)
+    if statement is None or user is None or not isinstance(statement, ast.Assign):
+        return ()
+    block, words = text.block(statement), text.words(statement)
+    loops = [above for above in text.source.parents(user) if above in block]
+    if not loops or not isinstance(loops[0], ast.For | ast.While) or "\n" in words:
+        return ()
+    first = loops[0].body[0]
+    if block.index(loops[0]) < block.index(statement) or text.row(first).below:
+        return ()
+    return fixes.together(
+        fixes.remove_statement(made), fixes.insert_before(text.source.place(first), words)
+    )
+
+
+def undecorated(decorator: Place) -> Edits:
+    """Take a decorator away that has a line of its own."""
+    text, line = text_at(decorator), decorator.line
+    own = text.node(decorator) is not None and decorator.end_line == line < len(text.lines)
+    if not own or text.lines[line - 1].strip() != f"@{decorator.source}":
+        return ()
+    return text.checked((text.edit((line, 0), (line + 1, 0), ""),))
+
+
 # Custom functions.
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -202,7 +203,8 @@ def _unlike(model: Model) -> list[Pass]:
 
 def _addend(place: Place, name: str) -> str:
     """Return what a statement adds to a name; empty where that cannot be said."""
-    others = [word for word in place.operands if word != name]
+    known = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
+    others = [word for word in place.operands if not known.search(word)]
     whole = place.kind in ("AugAssign", "BinOp") and len(place.operands) == 2
     return others[0] if whole and len(others) == 1 and "\n" not in others[0] else ""
 
@@ -276,6 +278,7 @@ class GraphsCollected(Rule):
         if stored is None:
             return
         source, container, item = stored
+        item = _inner(source, item, best_name(newest))
         place = source.place(item)
         words = source.words(item)
         number = "item()" if newest.seen.shape == () else "detach()"
@@ -328,6 +331,17 @@ def _stores(source: Source) -> Iterator[tuple[ast.expr, ast.expr]]:
             isinstance(above, (*_LOOPS, ast.FunctionDef)) for above in source.parents(node)
         ):
             yield found
+
+
+def _inner(source: Source, item: ast.expr, name: str) -> ast.expr:
+    """Return the part of a tuple, list or dict that has a name; else all of it."""
+    parts: list[ast.expr | None] = []
+    if isinstance(item, ast.Tuple | ast.List):
+        parts = list(item.elts)
+    elif isinstance(item, ast.Dict):
+        parts = list(item.values)
+    found = [part for part in parts if part is not None and source.words(part) == name]
+    return found[0] if len(found) == 1 else item
 
 
 def _how_grave(model: Model, records: list[TensorRecord]) -> Severity | None:

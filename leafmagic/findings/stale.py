@@ -13,9 +13,11 @@ from leafmagic.findings.accumulation import named
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.looks import Finished
 from leafmagic.model import Model
-from leafmagic.records import TensorRecord
+from leafmagic.records import TensorRecord, best_name
 from leafmagic.session import Snapshot
 from leafmagic.snapshots import changed_since, snapshot_of
+
+_MOST_CLEARED = 3
 
 
 @register
@@ -89,7 +91,9 @@ class RerunAddsUp(Rule):
         if record is not None and record.registered and "." in name:
             fix = f"{name.partition('.')[0]}.zero_grad()"
         else:
-            fix = f"{name}.grad = None" if name else ""
+            names = [best_name(r) for r in map(model.tensors.get, sorted(tids)) if r is not None]
+            names = names if all(names) and len(names) <= _MOST_CLEARED else [name] * bool(name)
+            fix = "; ".join(f"{one}.grad = None" for one in dict.fromkeys(names))
         grad = f"`{name}.grad`" if name else "A gradient"
         passes = max(account.passes for account in accounts)
         return self.finding(

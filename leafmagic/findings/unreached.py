@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
 from leafmagic.events import Accessed, BackwardReturned, Stepped
-from leafmagic.findings import mends
+from leafmagic.findings import fixes, mends
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.ends import (
     Missed,
@@ -22,6 +23,7 @@ from leafmagic.findings.ends import (
 from leafmagic.findings.homes import home_of
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import Reaching, newest_passes, parents, reaching, values_behind
+from leafmagic.findings.seeming import view_made_leaf
 from leafmagic.looks import Raised, Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
@@ -76,7 +78,7 @@ class NotUsed(Rule):
             return
         groups: dict[str, list[Missed]] = {}
         for one in missed(model):
-            if one.cut is None and one.earlier is None:
+            if one.cut is None and one.earlier is None and view_made_leaf(model, one.leaf) is None:
                 groups.setdefault(_whole(one.leaf, known, model), []).append(one)
         for path, group in groups.items():
             first = next((one for one in group if one.asked is not None), group[0])
@@ -223,6 +225,7 @@ class WhichIsUnused(Rule):
         name = best_name(record) or word_for(model, record)
         values = values_behind(model, event.inputs)
         source = next((r for r in parents(model, record) if r.index in values), None)
+        edits: tuple[Edit, ...] = ()
         if source is not None:
             other = best_name(source) or "what it comes from"
             why = f"{whole} was computed from `{other}`, not from `{name}`, which was made from it"
@@ -230,8 +233,9 @@ class WhichIsUnused(Rule):
         else:
             why = f"{whole} was not computed from it"
             fix = f"{place.source[:-1].rstrip(', ')}, allow_unused=True)"
+            edits = fixes.replace_expression(place, fix)
             if not place.source.endswith(")") or "\n" in place.source:
-                fix = f"use {name} for {loss or 'the output'}, or pass allow_unused=True"
+                fix, edits = f"use {name} for {loss or 'the output'}, or pass allow_unused=True", ()
         return self.finding(
             f"`{name}`, input {index + 1} of the call, has no gradient: {why}.",
             fix=fix,
@@ -239,6 +243,7 @@ class WhichIsUnused(Rule):
             cause=(None if root is None else made_at(model, root)) or place,
             symptom=place.line,
             record=record,
+            edits=edits,
         )
 
 
@@ -297,10 +302,12 @@ class CheckpointedWithoutInput(Rule):
         if mends.is_without_grad(place):
             return
         name = best_name(given[0]) or "the input"
+        fix = place.source.replace("use_reentrant=True", "use_reentrant=False")
         yield self.finding(
             f"{named(trained) or 'the parameters of the block'} get no gradient here: "
             f"`{name}` does not require grad, and reentrant checkpointing goes by its inputs.",
-            fix=place.source.replace("use_reentrant=True", "use_reentrant=False"),
+            fix=fix,
+            edits=fixes.replace_expression(place, fix),
             variable=name,
             cause=made_at(model, given[0]) or place,
             symptom=place.line,

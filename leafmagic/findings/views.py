@@ -17,6 +17,7 @@ from leafmagic.findings.fixes import (
     replace_statement,
 )
 from leafmagic.findings.source import source_at
+from leafmagic.findings.texts import text_at
 from leafmagic.findings.whence import whence
 from leafmagic.looks import Raised
 from leafmagic.model import Model
@@ -115,6 +116,7 @@ class ViewInplaceForbidden(Rule):
             whole = whole or call.source
             message = f"iterating over `{whole}` gives views made by one call"
             fix = _for_each(place, name, whole)
+            edits = _in_place_of_loop(place, name, whole, fix)
         else:
             others = [t for t in (call.targets if call is not None else ()) if t != name]
             also = f" and `{others[0]}`" if len(others) == 1 else ""
@@ -153,15 +155,16 @@ class ViewInplaceForbidden(Rule):
             write, other = late[-1]
             name, changed = best_name(record), best_name(other) or "its base"
             cause = model.place(write.site)
+            fix = "" if cause is None else out_of_place(cause, changed)
             yield self._told(
                 f"`{changed}` was written in place after `{made.made.what}` had made `{name}` from "
                 f"it, as one of several views: `{name}` cannot be used any more.",
-                ("" if cause is None else out_of_place(cause, changed))
-                or f"write to {changed}.clone(), or before the views are made",
+                fix or f"write to {changed}.clone(), or before the views are made",
                 name,
                 cause,
                 place,
                 record,
+                replace_statement(cause, fix) if cause is not None and fix else (),
             )
             return
 
@@ -224,6 +227,7 @@ class ViewInplaceForbidden(Rule):
             cause,
             place,
             written,
+            replace_statement(place, fix) if place is not None and fix else (),
         )
 
     def _by_hook(self, event: Raised, place: Place | None) -> Finding:
@@ -297,6 +301,20 @@ def _for_each(place: Place | None, name: str, whole: str) -> str:
             return ""
         new = re.sub(r"\.(\w+)_\(", r".\1(", chain)
     return f"{whole} = torch.stack([{new} for {name} in {whole}])" if new else ""
+
+
+def _in_place_of_loop(place: Place | None, name: str, whole: str, new: str) -> tuple[Edit, ...]:
+    """Put a statement in the place of the loop that has another one alone in its body."""
+    if place is None or not new:
+        return ()
+    text = text_at(place)
+    statement = text.statement(place)
+    loop = None if statement is None else next(text.source.parents(statement), None)
+    if not isinstance(loop, ast.For) or len(loop.body) != 1 or loop.orelse:
+        return ()
+    if (text.words(loop.target), text.words(loop.iter)) != (name, whole):
+        return ()
+    return text.checked((text.edit(text.start(loop), text.end(loop), new),))
 
 
 def _hook_registered(place: Place | None) -> tuple[str, Place, str] | None:

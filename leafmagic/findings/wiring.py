@@ -8,8 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from leafmagic.cell import Place
+from leafmagic.edits import Edit
 from leafmagic.events import Accessed
+from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.inline import Mend
 from leafmagic.findings.leaves import classify_read, made_at, meant_leaf, unfilled_read
 from leafmagic.findings.source import Source, source_at
 from leafmagic.looks import Raised, Wired
@@ -79,10 +82,14 @@ class NotRegistered(Rule):
             if meant is None or not meant.anonymous or not meant.leaf.seen.parameter:
                 continue
             told.add(record.made.site)
+            wrapped = _wrapped(place)
             yield self.finding(
                 f"`{target}` is the result of `{record.made.what}`, not a parameter: "
                 "the module does not register it.",
-                fix=f"{target} = {_wrapped(place)}",
+                fix=f"{target} = {wrapped}"
+                if wrapped
+                else f"put torch.nn.Parameter around all of what is set as `{target}`",
+                edits=fixes.replace_expression(place, wrapped) if wrapped else (),
                 variable=target,
                 cause=place,
                 symptom=_noticed(event, target, model) or place.line,
@@ -119,12 +126,12 @@ def _calls_super(node: ast.AST) -> bool:
 
 
 def _wrapped(place: Place) -> str:
-    """Move ``nn.Parameter`` around the whole expression."""
+    """Move ``nn.Parameter`` around the whole expression; empty where that cannot be said."""
     source = " ".join(place.source.split())
     try:
         tree = ast.parse(source, mode="eval").body
     except SyntaxError:
-        return "torch.nn.Parameter(...)  # around the whole expression"
+        return ""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Parameter"):
             call, inner = ast.get_source_segment(source, node), node.args[:1]
@@ -134,7 +141,7 @@ def _wrapped(place: Place) -> str:
             if isinstance(inner[0], ast.BinOp | ast.UnaryOp | ast.IfExp):
                 value = f"({value})"
             return f"{ast.unparse(node.func)}({source.replace(call, value, 1)})"
-    return "torch.nn.Parameter(...)  # around the whole expression"
+    return ""
 
 
 @register
@@ -185,10 +192,12 @@ class ParameterRefused(Rule):
         source, name = source_at(place), refused.group(1)
         node = _assignment(source, place.line, name)
         target = f"self.{name}" if node is None else _target(source, node, name)
+        mend = _instead(source, node, target, name, place)
         yield self.finding(
             f"`{target}` is a registered parameter: a tensor that is computed, or is none, "
             "cannot take its place.",
-            fix=_instead(source, node, target, name, place),
+            fix=mend.fix,
+            edits=mend.edits,
             variable=target,
             cause=place if node is None else source.place(node),
             symptom=place.line,
@@ -215,14 +224,38 @@ def _target(source: Source, node: Any, name: str) -> str:
     return next(word for word in _targets(source, node) if word.endswith(f".{name}"))
 
 
-def _instead(source: Source, node: Any, target: str, name: str, place: Place) -> str:
+def _instead(source: Source, node: Any, target: str, name: str, place: Place) -> Mend:
     """Return the statement under another name in ``forward``, elsewhere as a write."""
     if not isinstance(node, ast.Assign):
-        return f"with torch.no_grad(): {target}.copy_(value)  # for the value that is meant"
+        line = f"with torch.no_grad(): {target}.copy_(value)  # for the value that is meant"
+        return Mend(line)
     value = " ".join(source.words(node.value).split())
     if place.function.endswith("forward") and target.startswith("self."):
-        return f"{name} = {value}  # and {name} in place of {target} below"
-    return f"with torch.no_grad(): {target}.copy_({value})"
+        line = f"{name} = {value}  # and {name} in place of {target} below"
+        return Mend(line, _renamed(source, node, target, name))
+    write = f"{target}.copy_({value})"
+    guarded = f"with torch.no_grad():\n    {write}"
+    alone = len(node.targets) == 1 and not isinstance(node.targets[0], ast.Tuple)
+    edits = fixes.replace_statement(source.place(node), guarded) if alone else ()
+    return Mend(f"with torch.no_grad(): {write}", edits)
+
+
+def _renamed(source: Source, node: ast.Assign, target: str, name: str) -> tuple[Edit, ...]:
+    """Give what a statement sets another name, there and in the rest of its function."""
+    around = source.function(node)
+    if around is None or next(source.parents(node), None) is not around or len(node.targets) > 1:
+        return ()
+    inside = list(ast.walk(around))
+    if any(isinstance(part, ast.Name) and part.id == name for part in inside):
+        return ()
+    uses = [
+        part
+        for part in inside
+        if isinstance(part, ast.Attribute)
+        and source.words(part) == target
+        and (part is node.targets[0] or part.lineno > (node.end_lineno or node.lineno))
+    ]
+    return fixes.together(*(fixes.replace_expression(source.place(one), name) for one in uses))
 
 
 def line_of(record: TensorRecord | None, model: Model) -> Place | None:

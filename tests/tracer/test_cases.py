@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ from casefiles import (
     HAZARD,
     BadCaseError,
     Case,
-    Cell,
     Spot,
     cells_of,
     load,
@@ -23,7 +20,6 @@ from casefiles import (
 from casejudge import Verdict, names, of_leafmagic, of_torch, right, torch_alarms, usable
 from caserun import CaseShell, Found, Ran
 
-from leafmagic.edits import Edit, mend
 from leafmagic.findings import Finding
 
 CASES = load()
@@ -80,60 +76,6 @@ def test_the_fixed_code_is_right_and_quiet(case: Case, case_shell: CaseShell) ->
     ran = case_shell.run(case.fixed, case.check)
     behaves(ran, "")
     assert ran.alarms == [], told(ran.found)
-
-
-def mended(case: Case, found: list[Finding]) -> tuple[list[Cell], set[str]]:
-    """Apply the edits of findings to the cells of a case; return the kinds that have any."""
-
-    def home(edit: Edit) -> str:
-        label = re.fullmatch(r"Cell In\[(\d+)\]", edit.cell)
-        return str(case.cells[int(label[1]) - 1].number) if label else edit.cell
-
-    groups = [[dataclasses.replace(edit, cell=home(edit)) for edit in f.edits] for f in found]
-    cells, kinds = [], set()
-    for cell in case.cells:
-        done = mend(cell.source, str(cell.number), groups)
-        kinds |= {f.kind for n, f in enumerate(found) if n not in done.refused}
-        cells.append(dataclasses.replace(cell, source=done.text))
-    return cells, kinds
-
-
-MENDED = {
-    "nonleaf_grad_read": "nlg-03",
-    "hidden_leaf": "hl-01",
-    "leaf_rebound": "lr-02",
-    "leaf_inplace": "li-01",
-    "saved_tensor_mutated": "st-06",
-    "requires_grad_flag": "rf-02",
-    "retain_grad_misuse": "rg-02",
-    "grad_mode": "gm-01",
-    "custom_function": "cf-03",
-    "backward_contract": "bc-01",
-    "view_inplace_forbidden": "vi-03",
-    "nonleaf_copy": "dc-01",
-    "parallel_compile": "pc-02",
-    "hook_surprise": "hk-01",
-    "carried_state": "cs-01",
-    "memory_retention": "mr-01",
-}
-"""For each kind whose rules make edits a case."""
-
-
-@pytest.mark.parametrize(
-    "case", params([c for c in MISTAKES if MENDED.get(c.kind) == c.base and "~" not in c.id])
-)
-def test_its_edits_mend_it(case: Case, case_shell: CaseShell) -> None:
-    found = [f.finding for f in case_shell.run(case.cells).found]
-    cells, kinds = mended(case, found)
-    assert case.kind in kinds, f"no edits for {case.kind}"
-    again = case_shell.run(cells)
-    behaves(again, "")
-    assert again.alarms == [], told(again.found)
-
-
-def test_every_kind_that_is_mended_has_its_case() -> None:
-    by_id = {case.id: case for case in MISTAKES}
-    assert {kind: by_id[one].kind for kind, one in MENDED.items()} == {k: k for k in MENDED}
 
 
 def test_pending_names_cases_that_are_there() -> None:

@@ -33,6 +33,12 @@ w = torch.ones(2, requires_grad=True)
 """
 
 TOLD = {
+    "an update of a parameter that its module refuses": (
+        "import torch\nlin = torch.nn.Linear(2, 2)\n"
+        "lin(torch.ones(1, 2)).sum().backward()\n"
+        "lin.weight = lin.weight - 0.1 * lin.weight.grad",
+        {("LM423", "lin.weight", 4)},
+    ),
     "inside backward, of one of two roots": (
         INNER + "a, b = Inner.apply(w), w * 3\ntorch.autograd.backward([b.sum(), a.sum()])",
         {("LM803", "y", 10)},

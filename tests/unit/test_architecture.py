@@ -177,7 +177,17 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "histories": ("model", "records", "training", "trends"),
     "recording": ("edits", "findings", "graph", "histories", "render"),
     "documents": ("build", "recording", "training"),
-    "carry": ("accounts", "flow", "ledger", "lives", "model", "records", "session", "snapshots"),
+    "carry": (
+        "accounts",
+        "autograd",
+        "flow",
+        "ledger",
+        "lives",
+        "model",
+        "records",
+        "session",
+        "snapshots",
+    ),
     "tracing": (
         "build",
         "carry",

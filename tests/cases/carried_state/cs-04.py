@@ -30,3 +30,6 @@ for _ in range(4):
 
 # === check
 assert w.grad is not None
+n, depth = h.grad_fn, 0
+while n: depth += 1; n = n.next_functions[0][0] if n.next_functions else None
+assert depth == 2

@@ -16,3 +16,17 @@ for _ in range(2):
     err = (bias - 8) ** 2
     err.backward()
     bias = bias - 0.01 * bias.grad  #! cause symptom
+
+# === fixed
+import torch
+bias = torch.tensor(1., requires_grad=True)
+for _ in range(2):
+    err = (bias - 8) ** 2
+    err.backward()
+    with torch.no_grad():
+        bias -= 0.01 * bias.grad
+        bias.grad = None
+
+# === check
+assert bias.is_leaf and bias.requires_grad
+assert torch.isclose(bias, torch.tensor(8 - 7 * 0.98 ** 2))

@@ -23,8 +23,9 @@ def scaled(h):
     out = out.mul(10)
     return out.sum()
 eager, comp = torch.ones(3), torch.ones(3)
-one = scaled(eager)
-two = torch.compile(scaled, backend="aot_eager")(comp)
+scaled(eager)
+torch.compile(scaled, backend="aot_eager")(comp)
+
 # === check
+assert torch.equal(eager, torch.ones(3))
 assert torch.equal(eager, comp)
-assert one == two

@@ -23,6 +23,7 @@ class M(torch.nn.Module):
     def forward(self, x):
         w = torch.softmax(self.w, 0)
         return x * w
-out = M()(torch.ones(3))
+M()(torch.ones(3))
 # === check
-assert torch.allclose(out.sum(), torch.tensor(1.0))
+assert torch.allclose(M()(torch.ones(3)).sum(), torch.tensor(1.0))
+assert isinstance(M().w, torch.nn.Parameter)

@@ -10,3 +10,12 @@ import torch
 net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
 net[1].requires_grad = False  #! cause
 print([p.requires_grad for p in net[1].parameters()])  #! symptom
+
+# === fixed
+import torch
+net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+net[1].requires_grad_(False)
+print([p.requires_grad for p in net[1].parameters()])
+
+# === check
+assert [p.requires_grad for p in net.parameters()] == [True, True, False, False]

@@ -13,3 +13,14 @@ y = x * 2
 y.sum().backward()
 y.retain_grad()  #! cause
 print(y.grad)  #! symptom
+
+# === fixed
+import torch
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+y.retain_grad()
+y.sum().backward()
+print(y.grad)
+
+# === check
+assert y.grad.tolist() == [1, 1]
