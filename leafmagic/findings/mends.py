@@ -249,7 +249,8 @@ def joined(cut: Cut, word: str) -> str:
     elif several:
         new = f"torch.stack({source})"
     else:
-        new = f"{source}.clone()"
+        atom = isinstance(given, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        new = f"{source}.clone()" if atom else f"({source}).clone()"
     dtype = keyword(place, "dtype")
     if dtype:
         new = f"{new}.to({dtype})"
