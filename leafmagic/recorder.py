@@ -374,9 +374,8 @@ class Recorder(TorchFunctionMode):
             self.on_refused_copy()
         node = None if roots is None else autograd.raised_in(error)
         blamed = 0 if node is None else self.ledger.number_of(node)
-        said = type(error).__name__, text.partition("\n")[0]
-        about = *said, inputs, culprits, place[1], None, blamed
-        self.log.emit(Raised(self.log.next_ordinal(), place[0], op, *about))
+        said = type(error).__name__, text.partition("\n")[0], inputs, culprits, place[1]
+        self.log.emit(Raised(self.log.next_ordinal(), place[0], op, *said, None, blamed))
 
     def _safely(self, call: Callable[..., None], *args: Any, **kwargs: Any) -> None:
         """Do something of ours, unheard by subclasses and other modes."""

@@ -99,3 +99,13 @@ def test_a_number_is_not_mended_by_a_line_that_cuts_again(lines: str, fix: str) 
 def test_a_chain_whose_result_has_a_name_of_its_own_keeps_that_name() -> None:
     ran = run_traced(CHAINED.format("b = a.mul_(.9).add_(w)").replace("(a ** 2)", "(w * a ** 2)"))
     assert not {f.fix for f in ran.trace.findings} & {"a = a.mul(.9)", "a = a.mul(.9).add(w)"}
+
+
+@pytest.mark.parametrize(
+    ("given", "fix"),
+    [("w * 2", "(w * 2).clone()"), ("-w", "(-w).clone()"), ("w.exp()", "w.exp().clone()")],
+)
+def test_a_copy_of_a_computation_is_mended_as_a_whole(given: str, fix: str) -> None:
+    text = f"w = torch.ones(3, requires_grad=True)\nh = torch.tensor({given})\n"
+    ran = run_traced(f"{text}v = torch.ones(3, requires_grad=True)\n(h * v).sum().backward()")
+    assert {f.fix for f in ran.trace.findings if f.code == "LM401"} == {f"h = {fix}"}
