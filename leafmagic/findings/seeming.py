@@ -57,7 +57,7 @@ class ViewMadeLeaf(Rule):
     """
 
     kind = "grad_mode"
-    code = "LM705"
+    code = "LM706"
     events = (BackwardReturned, Accessed, Stepped, Wired)
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
