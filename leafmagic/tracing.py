@@ -245,7 +245,8 @@ class Tracer(Trace):
             return
         now = time.perf_counter()
         if now - self._looked > _REFRESH_S:
-            self._looked, self.loops = now, loops_around(sys._getframe(1))
+            filename = None if self.cell is None else self.cell.filename
+            self._looked, self.loops = now, loops_around(sys._getframe(1), filename)
         due = now - self._refreshed > max(_REFRESH_S, _SHARE * self._refresh_cost)
         due = due and not torch._C._autograd._profiler_enabled()  # it would count our ops
         if self.options.grads != "off" and due:
