@@ -134,7 +134,7 @@ class UpdateRecorder:
         after = list(map(_version, parameters))
         before = self._versions.get(id(optimizer), ())
         self._versions[id(optimizer)] = after
-        if _is_torchs(optimizer) and len(before) == len(after):
+        if len(before) == len(after) and _counts(optimizer):
             # They write in place. To ask each time for the gradients would cost more.
             moves = list(map(operator.ne, before, after))
         else:
@@ -222,6 +222,13 @@ def _runs_alone(optimizer: Any) -> bool:
 
 def _are_ours(hooks: dict[int, Any]) -> bool:
     return all(isinstance(getattr(h, "__self__", None), UpdateRecorder) for h in hooks.values())
+
+
+def _counts(optimizer: Any) -> bool:
+    """Tell whether what a step writes to can be told by the version counters."""
+    # Fused kernels do not count what they write.
+    fused = any(group.get("fused") for group in optimizer.param_groups)
+    return _is_torchs(optimizer) and not fused
 
 
 def _is_torchs(optimizer: Any) -> bool:

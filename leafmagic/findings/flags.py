@@ -108,6 +108,8 @@ class RequiresGradFlag(Rule):
         record, place = model.tensor(event.tid), model.place(event.site)
         if event.value is not True or record is None or place is None:
             return
+        if place.attribute != event.what and place.kind:
+            return  # A library did it, on the way to something else.
         variable = _spelt(place, record)
         fix = f"{variable}.retain_grad()"
         if not fixes.is_kept(variable):

@@ -148,3 +148,29 @@ def test_the_cell_that_is_run_again_is_told_again() -> None:
     for _ in range(2):
         ran = run_traced("net.requires_grad = False", ns)
         assert ran.found == {("requires_grad_flag", "net", 1)}
+
+
+LIBRARY = "def checkpointed(x):\n    x.requires_grad_()\n    return x * 2\n"
+"""What a library's hook does to see to it that its inputs require grad."""
+
+
+def test_what_a_library_does_on_the_way_is_not_the_cells() -> None:
+    space = dict(IMPORTS)
+    exec(compile(LIBRARY, f"{torch.__file__}/../library.py", "exec"), space)
+    text = (
+        "w = torch.ones(3, requires_grad=True)\n"
+        "for _ in range(3):\n"
+        "    out = checkpointed(w * 2)\n"
+        "    out.sum().backward()\n"
+        "late = checkpointed(torch.ones(2))\n"
+    )
+    ran = run_traced(text, space)
+    assert ran.error is None
+    assert ran.trace.findings == ()
+    # Each name is what the line makes it, and the library's own tensors do not add up.
+    assert [node.op for node in ran.trace.graph.nodes if node.name == "out"] == ["mul"]
+    own = "def checkpointed(x):\n    x.requires_grad_()\n    return x * 2\n"
+    ran = run_traced(own + text, dict(IMPORTS))
+    assert {(f.code, f.severity, f.variable) for f in ran.trace.findings} == {
+        ("LM301", "info", "x")
+    }

@@ -51,6 +51,24 @@ def modes() -> list[type]:
     return [type(mode) for mode in _get_current_function_mode_stack()]
 
 
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.AdamW])
+def test_a_fused_step_moves_what_its_kernel_does_not_count(kind: Any, heard: list[Any]) -> None:
+    net = torch.nn.Linear(2, 2)
+    other = torch.nn.Linear(2, 2)
+    groups = [{"params": [*net.parameters()], "fused": True}, {"params": [*other.parameters()]}]
+    opt = kind(groups, lr=0.1)
+    with leafmagic.trace() as trace:
+        for _ in range(4):
+            before = net.weight._version
+            (net(torch.ones(1, 2)).sum() + other.weight.sum()).backward()
+            opt.step()
+            assert net.weight._version == before  # or there is nothing to see here
+            opt.zero_grad()
+    steps = [event for event in heard if type(event) is Stepped]
+    assert [(len(event.tids), len(event.idle)) for event in steps] == [(3, 1)] * 4
+    assert trace.findings == ()
+
+
 @pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW])
 def test_a_step_is_one_event_with_what_moved_and_what_did_not(kind: Any, heard: list[Any]) -> None:
     net, opt = made(kind=kind)
