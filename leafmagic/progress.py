@@ -13,7 +13,7 @@ import operator
 import sys
 from collections.abc import Callable
 from functools import lru_cache
-from types import FrameType, GeneratorType
+from types import CodeType, FrameType, GeneratorType
 from typing import Any, NamedTuple
 
 from leafmagic.cell import is_user_file, source_of
@@ -57,7 +57,7 @@ class _Far(NamedTuple):
 
 
 def loops_around(
-    frame: FrameType | None, filename: str | None = None, most: int = 4
+    frame: FrameType | None, stop: CodeType | str | None = None, most: int = 4
 ) -> tuple[Loop, ...]:
     """Return the loops that a frame, and what called it, are in.
 
@@ -65,9 +65,9 @@ def loops_around(
     ----------
     frame : FrameType or None
         The innermost frame, of this thread.
-    filename : str, optional
-        Of the traced code: its outermost frame is the last to look at. Where it is not met,
-        that is the outermost which runs code of the user's.
+    stop : CodeType or str, optional
+        Code whose frame, or file whose outermost frame, is the last to look at. Where it is
+        not met, that is the outermost which runs code of the user's.
     most : int
         So many loops at most; those further in are left out.
 
@@ -77,7 +77,7 @@ def loops_around(
         The outermost first. ``while`` loops and what cannot be told are left out.
     """
     try:
-        frames = _frames(frame, filename)
+        frames = _frames(frame, stop)
         found: list[Loop] = []
         while frames and len(found) < most:
             found += _loops_in(frames.pop())
@@ -86,13 +86,15 @@ def loops_around(
         return ()
 
 
-def _frames(frame: FrameType | None, filename: str | None) -> list[FrameType]:
+def _frames(frame: FrameType | None, stop: CodeType | str | None) -> list[FrameType]:
     """Return the frames from a frame outwards to the last that counts."""
     frames: list[FrameType] = []
     last = own = 0
     while frame is not None:
         frames.append(frame)
-        if frame.f_code.co_filename == filename:
+        if frame.f_code is stop:
+            return frames
+        if frame.f_code.co_filename == stop:
             own = len(frames)
         if _user_file(frame.f_code.co_filename):
             last = len(frames)
