@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from leafmagic import __version__
 from leafmagic.build import MOST_NODES
+from leafmagic.findings import Finding
+from leafmagic.graph import AutogradGraph
 from leafmagic.recording import SCHEMA_VERSION
 from leafmagic.training import training_of
 
@@ -16,16 +18,33 @@ if TYPE_CHECKING:
     from leafmagic.tracing import Tracer
 
 
+def training_in(trace: Tracer, graph: AutogradGraph) -> dict[str, Any]:
+    """Return what the steps of a loop add up to; see `training_of`."""
+    training = training_of(trace.model, graph)
+    if training:
+        # What was seen last of loops that came to their end is a little too old.
+        loops = trace.loops if trace.running or trace.model.error else ()
+        training.update(sampled=_sampled(trace), loops=[loop._asdict() for loop in loops])
+    return training
+
+
 def document_of(
-    trace: Tracer, error: str, notes: Sequence[str], own_s: float, *, cut: bool
+    trace: Tracer,
+    graph: AutogradGraph,
+    findings: Sequence[Finding],
+    training: Mapping[str, Any],
+    notes: Sequence[str],
+    own_s: float,
+    *,
+    cut: bool,
 ) -> dict[str, Any]:
     """Return all that a trace shows.
 
     Parameters
     ----------
     trace : Tracer
-    error : str
-        That ended the code, or nothing.
+    graph, findings, training
+        What there is to show.
     notes : sequence of str
         What leafmagic has to say of itself.
     own_s : float
@@ -33,12 +52,7 @@ def document_of(
     cut : bool
         Whether there was more than can be recorded.
     """
-    graph, findings, cell = trace.graph, trace.findings, trace.cell
-    training = training_of(trace.model, graph)
-    if training:
-        # What was seen last of loops that came to their end is a little too old.
-        loops = trace.loops if trace.running or error else ()
-        training.update(sampled=_sampled(trace), loops=[loop._asdict() for loop in loops])
+    cell = trace.cell
     return {
         "schema_version": SCHEMA_VERSION,
         "leafmagic": __version__,
@@ -53,7 +67,7 @@ def document_of(
             "steps": trace.model.trends.steps,
             "duration_s": round(trace.duration, 4),
             "overhead_s": round(own_s, 4),
-            "error": error,
+            "error": trace.model.error,
             "notes": list(notes),
             "cut": cut or len(graph.nodes) >= MOST_NODES,
         },

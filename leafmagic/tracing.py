@@ -17,7 +17,7 @@ from leafmagic import names
 from leafmagic.build import build_graph
 from leafmagic.carry import fetch, leave
 from leafmagic.cell import CellSource
-from leafmagic.documents import document_of
+from leafmagic.documents import document_of, training_in
 from leafmagic.errors import StrictError
 from leafmagic.events import OpRepeated
 from leafmagic.findings import KINDS, RULES, Finding, Findings
@@ -385,9 +385,14 @@ class Tracer(Trace):
     def document(self) -> dict[str, Any]:
         """Return everything as JSON-ready values. From any thread; asks torch nothing."""
         with self._lock:
-            self.drain()
+            graph, findings = self.graph, self.findings
+            training: dict[str, Any] = {}
+            try:
+                training = training_in(self, graph)
+            except Exception as ours:
+                self._note(ours)
             own = self._own_s + self._recorder.seconds + self.meter.seconds
             failure = self._recorder.failure
             notes = self._notes or ([_STOPPED] if failure is not None else [])
             cut = self._recorder.ops.full
-            return document_of(self, self.model.error, notes, own, cut=cut)
+            return document_of(self, graph, findings, training, notes, own, cut=cut)

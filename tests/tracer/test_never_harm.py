@@ -92,6 +92,16 @@ BROKEN = [
     ("Bound", ""),
     ("Written", ""),
     ("StateRead", ""),
+    ("measured", "Trends"),
+    ("passed", "Trends"),
+    ("add", "Readout"),
+    ("fetch", "Readout"),
+    ("take", "Drift"),
+    ("read", "Drift"),
+    ("is_due", "Meter"),
+    ("flush", "Meter"),
+    ("loops_around", ""),
+    ("GradientsMeasured", ""),
 ]
 
 
@@ -153,7 +163,9 @@ def test_a_note_says_so(monkeypatch: pytest.MonkeyPatch, name: str, owner: str) 
     assert "leafmagic" in notes[0]
 
 
-@pytest.mark.parametrize("broken", [("build_graph", ""), ("state_of", ""), ("ordered", "Findings")])
+@pytest.mark.parametrize(
+    "broken", [("build_graph", ""), ("state_of", ""), ("ordered", "Findings"), ("training_of", "")]
+)
 def test_a_document_that_cannot_be_built(
     monkeypatch: pytest.MonkeyPatch, broken: tuple[str, str]
 ) -> None:

@@ -176,7 +176,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "training": ("graph", "looks", "model", "reach", "records", "trends"),
     "histories": ("model", "records", "training", "trends"),
     "recording": ("edits", "findings", "graph", "histories", "render"),
-    "documents": ("build", "recording", "training"),
+    "documents": ("build", "findings", "graph", "recording", "training"),
     "carry": (
         "accounts",
         "autograd",
