@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.judging import OfKept
 from leafmagic.findings.pieces import place_of
-from leafmagic.findings.source import source_read
-from leafmagic.looks import Finished, Kept, SourceRead
+from leafmagic.looks import Finished, Kept
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import Pass, TensorRecord, best_name
@@ -82,7 +82,7 @@ def _is_cleared(leaf: TensorRecord, one: Pass) -> bool:
 
 
 @register
-class HeldByOut(Rule):
+class HeldByOut(OfKept):
     """A computed tensor as the last expression of a cell that is run again and again.
 
     IPython keeps what a cell shows in ``Out``, for as long as the session lasts: each run
@@ -115,19 +115,14 @@ class HeldByOut(Rule):
 
     kind = "memory_retention"
     code = "LM605"
-    events = (Kept, SourceRead)
+    how = "output"
 
-    def __init__(self) -> None:
-        self._read: list[SourceRead] = []
-
-    def check(self, event: Kept | SourceRead, model: Model) -> Iterator[Finding]:
+    def kept(self, event: Kept, model: Model) -> Iterator[Finding]:
         """Tell of the cell's last expression."""
-        if isinstance(event, SourceRead):
-            self._read.append(event)
+        texts = self.texts()
+        if not texts or event.line is None:
             return
-        if event.how != "output" or not self._read or event.line is None:
-            return
-        source = source_read(self._read[0])
+        source = texts[0]
         body = source.tree.body
         last = next((node for node in reversed(body) if node.lineno <= event.line), None)
         shown = getattr(last, "value", None)
@@ -148,7 +143,7 @@ class HeldByOut(Rule):
 
 
 @register
-class HeldByTraceback(Rule):
+class HeldByTraceback(OfKept):
     """The traceback of the last error keeps the variables of its functions.
 
     Python and IPython keep the last error for ``%debug``. Its traceback holds the frame
@@ -183,13 +178,11 @@ class HeldByTraceback(Rule):
     kind = "memory_retention"
     code = "LM604"
     severity = "info"
-    events = (Kept,)
+    how = "traceback"
 
-    def check(self, event: Kept, model: Model) -> Iterator[Finding]:
+    def kept(self, event: Kept, model: Model) -> Iterator[Finding]:
         """Tell once of what the frame of a function keeps."""
         session = model.session
-        if event.how != "traceback":
-            return
         made = [(tid, session.made[tid]) for tid in event.tids if tid in session.made]
         fresh = [(tid, at) for tid, at in made if at.name and at.run != model.run]
         if not fresh or ("traceback", fresh[0][0]) in session.told:

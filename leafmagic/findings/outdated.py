@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
-from leafmagic.events import BackwardReturned, Stepped
 from leafmagic.findings import fixes
-from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.base import Finding, register
 from leafmagic.findings.homes import home_of
+from leafmagic.findings.judging import AtTheEnd
 from leafmagic.findings.reaching import Steps, reaching
 from leafmagic.findings.remade import remade
 from leafmagic.findings.source import source_at
@@ -24,7 +23,7 @@ from leafmagic.records import TensorRecord
 
 
 @register
-class StaleOptimizer(Rule):
+class StaleOptimizer(AtTheEnd):
     """An optimizer has parameters that the model no longer has.
 
     It was made before a layer, or the whole model, was replaced. It goes on stepping with
@@ -53,14 +52,10 @@ class StaleOptimizer(Rule):
 
     kind = "param_wiring"
     code = "LM425"
-    events = (BackwardReturned, Stepped, Wired)
 
-    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+    def judge(self, event: Wired, model: Model) -> Iterator[Finding]:
         """Look for parameters that went missing where others have gradients."""
         known = reaching(model)
-        known.note(event, model)
-        if not isinstance(event, Wired):
-            return
         for steps, seen in stepped(event, known):
             if seen is None or not seen.stale or not steps.idle - steps.had:
                 continue

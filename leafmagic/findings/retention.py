@@ -10,9 +10,10 @@ from typing import NamedTuple
 from leafmagic.cell import Place
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, Severity, register
+from leafmagic.findings.judging import OfKept
 from leafmagic.findings.reaching import values_behind
-from leafmagic.findings.source import Source, source_at, source_read
-from leafmagic.looks import Finished, Kept, SourceRead
+from leafmagic.findings.source import Source, source_at
+from leafmagic.looks import Finished, Kept
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import NodeRecord, Pass, TensorRecord, best_name
@@ -223,7 +224,7 @@ def _fix(place: Place | None, old: str, new: str) -> str:
 
 
 @register
-class GraphsCollected(Rule):
+class GraphsCollected(OfKept):
     """Computed tensors that are collected in a list or dict, with their graphs.
 
     Each item leads to all that its ops saved. For a plot, a metric or a printout the
@@ -256,18 +257,10 @@ class GraphsCollected(Rule):
 
     kind = "memory_retention"
     code = "LM602"
-    events = (Kept, SourceRead)
+    how = "container"
 
-    def __init__(self) -> None:
-        self._read: list[SourceRead] = []
-
-    def check(self, event: Kept | SourceRead, model: Model) -> Iterator[Finding]:
-        """Look at a container when all is known; the texts come first."""
-        if isinstance(event, SourceRead):
-            self._read.append(event)
-            return
-        if event.how != "container":
-            return
+    def kept(self, event: Kept, model: Model) -> Iterator[Finding]:
+        """Look at a container when all is known."""
         records = [r for r in map(model.tensor, event.tids) if r is not None and r.nid >= 0]
         severity = _how_grave(model, records)
         if severity is None:
@@ -302,7 +295,7 @@ class GraphsCollected(Rule):
     ) -> tuple[Source, str, ast.expr] | None:
         """Find where a loop puts something into a container: the text, its words, the item."""
         sources = [source_at(made)] if made is not None else []
-        sources += [source_read(event) for event in self._read]
+        sources += self.texts()
         last = path.replace("]", "").replace("[", ".").split(".")[-1].strip("'\"")
         near: tuple[Source, str, ast.expr] | None = None
         for source in sources:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from leafmagic.events import Accessed, BackwardReturned, Stepped
 from leafmagic.findings import restructure
-from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.base import Finding, register
 from leafmagic.findings.ends import Missed, missed
+from leafmagic.findings.judging import AtTheEnd
 from leafmagic.findings.leaves import made_at
-from leafmagic.findings.reaching import newest_passes, reaching, values_behind
+from leafmagic.findings.reaching import newest_passes, values_behind
 from leafmagic.looks import Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
@@ -28,7 +27,7 @@ def view_made_leaf(model: Model, leaf: TensorRecord) -> TensorRecord | None:
 
 
 @register
-class ViewMadeLeaf(Rule):
+class ViewMadeLeaf(AtTheEnd):
     """``requires_grad_()`` on a view that was taken under ``no_grad``.
 
     Such a view has no history. Told to require grad it becomes a leaf of its own: it
@@ -58,13 +57,9 @@ class ViewMadeLeaf(Rule):
 
     kind = "grad_mode"
     code = "LM706"
-    events = (BackwardReturned, Accessed, Stepped, Wired)
 
-    def check(self, event: Any, model: Model) -> Iterator[Finding]:
-        """Take down what happens; judge the leaves that were missed when all is known."""
-        reaching(model).note(event, model)
-        if not isinstance(event, Wired):
-            return
+    def judge(self, _: Wired, model: Model) -> Iterator[Finding]:
+        """Judge the leaves that were missed."""
         for one in missed(model):
             view = view_made_leaf(model, one.leaf) if one.cut is None else None
             if view is not None:

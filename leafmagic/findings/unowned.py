@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
-from leafmagic.events import BackwardReturned, Stepped
 from leafmagic.findings import fixes
-from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.base import Finding, register
 from leafmagic.findings.homes import Home, home_of
+from leafmagic.findings.judging import AtTheEnd
 from leafmagic.findings.reaching import Reaching, Steps, reaching
 from leafmagic.looks import Held, OptimizerSeen, Wired
 from leafmagic.model import Model
@@ -45,7 +44,7 @@ def stepped(event: Wired, known: Reaching) -> list[tuple[Steps, OptimizerSeen | 
 
 
 @register
-class PlainTensor(Rule):
+class PlainTensor(AtTheEnd):
     """A module's tensor gets gradients, but is no parameter of the module.
 
     A tensor with ``requires_grad=True`` that is set as an attribute, and layers in a plain
@@ -83,13 +82,11 @@ class PlainTensor(Rule):
 
     kind = "param_wiring"
     code = "LM422"
-    events = (BackwardReturned, Stepped, Wired)
 
-    def check(self, event: Any, model: Model) -> Iterator[Finding]:
-        """Take steps down; look at what modules hold when all is known."""
+    def judge(self, event: Wired, model: Model) -> Iterator[Finding]:
+        """Look at what modules hold, where an optimizer took steps."""
         known = reaching(model)
-        known.note(event, model)
-        if not isinstance(event, Wired) or not known.steps:
+        if not known.steps:
             return
         trained = {one.root for one in event.held if _is_trained(one, known)}
         groups: dict[str, list[Held]] = {}
@@ -151,7 +148,7 @@ def _listed(attribute: str, value: str, node: ast.expr, *, layers: bool) -> str:
 
 
 @register
-class MadeInForward(Rule):
+class MadeInForward(AtTheEnd):
     """``forward`` makes a new parameter, or a new layer, each time it is called.
 
     What was made in the call before is thrown away with whatever it had learnt; an optimizer
@@ -193,13 +190,10 @@ class MadeInForward(Rule):
 
     kind = "param_wiring"
     code = "LM424"
-    events = (BackwardReturned, Stepped, Wired)
 
-    def check(self, event: Any, model: Model) -> Iterator[Finding]:
+    def judge(self, event: Wired, model: Model) -> Iterator[Finding]:
         """Read the ``forward`` of modules that were trained."""
-        known = reaching(model)
-        known.note(event, model)
-        if not isinstance(event, Wired) or not known.began:
+        if not reaching(model).began:
             return
         told: set[tuple[str, int]] = set()
         for seen in event.modules:

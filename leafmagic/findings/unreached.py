@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
-from leafmagic.events import Accessed, BackwardReturned, Stepped
 from leafmagic.findings import fixes, mends
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.ends import (
@@ -21,6 +19,7 @@ from leafmagic.findings.ends import (
     word_for,
 )
 from leafmagic.findings.homes import home_of
+from leafmagic.findings.judging import AtTheEnd
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import Reaching, newest_passes, parents, reaching, values_behind
 from leafmagic.findings.seeming import view_made_leaf
@@ -30,7 +29,7 @@ from leafmagic.records import TensorRecord, best_name
 
 
 @register
-class NotUsed(Rule):
+class NotUsed(AtTheEnd):
     """A leaf that was to be trained is not used for the loss.
 
     Its ``.grad`` was read and is None, or an optimizer steps and never finds one. Nothing
@@ -68,14 +67,10 @@ class NotUsed(Rule):
 
     kind = "unreached_param"
     code = "LM411"
-    events = (BackwardReturned, Accessed, Stepped, Wired)
 
-    def check(self, event: Any, model: Model) -> Iterator[Finding]:
-        """Take down what happens; judge when all is known."""
+    def judge(self, _: Wired, model: Model) -> Iterator[Finding]:
+        """Judge the leaves that were missed, those of one part of a module together."""
         known = reaching(model)
-        known.note(event, model)
-        if not isinstance(event, Wired):
-            return
         groups: dict[str, list[Missed]] = {}
         for one in missed(model):
             if one.cut is None and one.earlier is None and view_made_leaf(model, one.leaf) is None:
