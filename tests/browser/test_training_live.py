@@ -79,7 +79,7 @@ def test_values_change_in_place_while_the_cell_is_busy(lab: Any) -> None:
     lab.open_notebook([LOAD, training(100)])
     lab.run_all()
     widget = lab.widget()
-    widget.locator(".lm-steps").filter(has_text=re.compile(r"step \d+")).wait_for()
+    widget.locator(".lm-steps").filter(has_text=re.compile(r"step ([2-9]|\d\d)")).wait_for()
     weight = box(widget, "net.0.weight")
     weight.locator(".lm-heat").wait_for()
     first, at = step_of(widget), place(widget, "net.0.weight")
@@ -276,3 +276,25 @@ def test_the_whole_is_kept_where_there_is_no_kernel(lab: Any) -> None:
     twin = page.locator(".lm-twin")
     twin.get_by_text("step 10", exact=False).wait_for()
     assert twin.locator("img").evaluate("img => img.naturalWidth") > 100
+
+
+FAILING = """%%autograd
+w = torch.ones(3, requires_grad=True)
+for step in range(4):
+    h = w.exp()
+    if step == 2:
+        h.add_(1)
+    loss = h.sum()
+    loss.backward()
+"""
+
+
+def test_what_was_seen_stays_when_a_step_fails(lab: Any) -> None:
+    lab.open_notebook([LOAD, FAILING])
+    lab.run_all()
+    lab.wait_idle()
+    widget = lab.widget()
+    widget.locator(".lm-st-stopped").wait_for()
+    assert step_of(widget) == 2
+    assert widget.locator(".lm-loss").get_attribute("d")
+    widget.locator(".lm-alarm").filter(has_text="error").wait_for()
