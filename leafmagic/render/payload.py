@@ -115,7 +115,9 @@ def _rooms(
             if nodes.get(holder, {}).get("stats"):
                 of[box.id] = holder
                 break
-    repeats = ((document.get("training") or {}).get("steps") or 0) > 1
+    training = document.get("training") or {}
+    # In a loop the room is kept from the first step on, so that the second moves nothing.
+    repeats = bool(training.get("loops")) or (training.get("steps") or 0) > 1
     spark = SPARK_PX if repeats and len(graph.boxes) <= SPARK_BOXES else 0
     return {box: {"of": holder, "heat": HEAT_PX, "spark": spark} for box, holder in of.items()}
 

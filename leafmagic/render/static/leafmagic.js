@@ -648,7 +648,7 @@ function view(store, root, twin, signal) {
   // --- selection, search
   function describe(n) {
     const hits = found().filter((f) => f.node === n.id).length;
-    return [title(n), n.state, shapeText(n), where(n), n.has_grad && `grad ${num(n.grad_norm)}`, hits && plural(hits, "warning")].filter(Boolean).join(", ");
+    return [title(n), n.state, shapeText(n), where(n), n.has_grad ? `grad ${num(n.grad_norm)}` : n.stats && `gradient norm ${num(n.stats.norm)}`, hits && plural(hits, "warning")].filter(Boolean).join(", ");
   }
   function select(id, { show = true, open = false, say = true } = {}) {
     ui.sel = id;

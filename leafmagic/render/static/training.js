@@ -76,7 +76,7 @@ const scaleBar = ([lo, hi]) => h("li.scale", { title: "L2 norm of the gradient t
 const rate = (v) => (v >= 10 ? whole(Math.round(v)) : v.toFixed(v < 1 ? 2 : 1));
 function loopRow(l) {
   const part = l.total ? clamp(l.done / l.total, 0, 1) : null;
-  return h("div.loop", {}, h("span", {}, l.what, l.line ? h("i", {}, ` line ${l.line}`) : ""), h("span", {}, whole(l.done || 0), l.total ? h("i", {}, ` of ${whole(l.total)}`) : ""),
+  return h("div.loop", {}, h("span", { title: l.what }, middle(l.what, 22), l.line ? h("i", {}, ` line ${l.line}`) : ""), h("span", {}, whole(l.done || 0), l.total ? h("i", {}, ` of ${whole(l.total)}`) : ""),
     part != null && h("span.bar", { role: "progressbar", "aria-label": `${l.what} line ${l.line}`, "aria-valuemin": 0, "aria-valuemax": l.total, "aria-valuenow": l.done }, h("b", { style: `width:${(part * 100).toFixed(1)}%` })));
 }
 const rootName = (r) => r.name || "backward";
@@ -88,22 +88,22 @@ function chart(r, at) {
   let near = -1;
   if (at != null) pts.forEach((_, i) => { if (near < 0 || Math.abs(x(i) - at) < Math.abs(x(near) - at)) near = i; });
   return h("div.curve", { "data-root": r.key },
-    h("div.ctop", {}, h("strong", {}, rootName(r)), r.line ? h("i", {}, `line ${r.line}`) : "", h("span.gap", {}),
+    h("div.ctop", {}, h("strong", {}, rootName(r)), r.line ? h("i", {}, `line ${r.line}`) : "", log && h("i", { title: "logarithmic scale" }, "log"), h("span.gap", {}),
       h("span.last", {}, near >= 0 ? [h("i", {}, `step ${whole(pts[near][0])} `), num(pts[near][1])] : num(r.last))),
     known.length > 1 && h("div.plot", {},
       s("svg", { viewBox: "0 0 100 34", preserveAspectRatio: "none", role: "img", "aria-label": `${rootName(r)} from ${num(ys[0])} to ${num(r.last)}` },
         s("path.grid", { d: "M0 0.5H100M0 33.5H100" }),
         s("path.loss", { d: lineOf(x, ys, 100, 33, { log }) }),
         near >= 0 && s("path.cross", { d: `M${x(near) * 100} 0V34` })),
-      h("span.hi", {}, num(hi)), hi > lo && h("span.lo", {}, num(lo), log ? " log" : ""),
-      bad >= 0 && h("span.bad", { style: `left:${(x(bad) * 100).toFixed(1)}%`, title: `not finite from step ${pts[bad][0]}` }, "nan")));
+      h("span.hi", {}, num(hi)), hi > lo && h("span.lo", {}, num(lo)),
+      bad >= 0 && h("span.bad", { style: `left:calc((100% - 46px) * ${x(bad).toFixed(3)})`, title: `not finite from step ${pts[bad][0]}` }, "nan")));
 }
 function trainStrip(t, ui) {
   const roots = t.roots || [], shown = roots.filter((r) => !ui.root || r.key === ui.root), loops = t.loops || [];
   const pick = (key, label) => h("button", { "data-pick": key, "aria-pressed": String((ui.root || "") === key) }, label);
   return [h("div.prog", {}, h("div.steps", {}, h("b", {}, `step ${whole(t.steps || 0)}`), t.per_s ? h("span", {}, `${rate(t.per_s)} steps/s`) : ""), loops.slice(-3).map(loopRow)),
     h("div.losses", {},
-      roots.length > 1 && h("div.seg", { role: "group", "aria-label": "Which backward pass" }, pick("", "all"), roots.map((r) => pick(r.key, [rootName(r), r.line ? h("i", {}, ` line ${r.line}`) : ""]))),
+      roots.length > 1 && h("div.seg", { role: "group", "aria-label": "Which backward pass" }, pick("", "all"), roots.map((r) => pick(r.key, [middle(rootName(r), 18), r.line ? h("i", {}, ` line ${r.line}`) : ""]))),
       h("div.curves", {}, shown.filter((r) => (r.curve || []).length).slice(0, 3).map((r) => chart(r, ui.read && ui.read[0] === r.key ? ui.read[1] : null))))];
 }
 
