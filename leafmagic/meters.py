@@ -121,14 +121,11 @@ class Meter:
             number = self._ledger.number_of
             for node, (parent, entry) in zip(behind.nodes, behind.parents, strict=True):
                 leaf = type(node) is ACCUMULATE_GRAD
-                fact = (
-                    _Node(0, "", parent, entry)
-                    if leaf
-                    else _Node(number(node), node.name(), parent, entry)
-                )
-                self._facts.append(fact)
+                told = (0, "") if leaf else (number(node), node.name())
+                self._facts.append(_Node(*told, parent, entry))
             for index, node in enumerate(behind.nodes):
                 if type(node) is ACCUMULATE_GRAD:
+                    # A hook before it would keep torch from taking the gradient as it is.
                     self._handles.append(node.register_hook(partial(self._filled, index)))
                 else:
                     self._handles.append(node.register_prehook(partial(self._arrived, index)))
@@ -187,14 +184,15 @@ class Meter:
             behind, facts = self._behind, self._facts
             if self._failure is not None:
                 raise self._failure
+            if failed:
+                # How far the gradient came is no step; how far leaves moved before is told.
+                self._tell_updates()
+                return
             if asked and isinstance(result, tuple | list):
                 for number, grad in enumerate(result):
                     self._measure(("asked", number), (grad,))
-            if not failed:
-                self._drift.take(
-                    [(behind.leaves[i], behind.nodes[i].variable) for i in behind.leaves
-                     if type(behind.nodes[i]) is ACCUMULATE_GRAD]
-                )  # fmt: skip
+            leaves = [i for i in behind.leaves if type(behind.nodes[i]) is ACCUMULATE_GRAD]
+            self._drift.take([(behind.leaves[i], behind.nodes[i].variable) for i in leaves])
             self._tell(site, began, behind, facts, asked)
             self.measured += 1
             self.cut = self.cut or (0 if behind.whole else len(behind.nodes))
@@ -208,11 +206,14 @@ class Meter:
         with torch._C.DisableTorchFunction(), torch.no_grad():
             value, found, moved = self._readout.fetch()
         nodes, leaves = [], []
+        sound: set[int] = set()
         bad: dict[int, str] = {}
         for index, fact in enumerate(facts):
             measured = found.get(("in", index))
             if measured is not None and measured.bad:
                 bad[index] = "nan" if math.isnan(measured.norm) else "inf"
+            elif measured is not None:
+                sound.add(index)
             if type(behind.nodes[index]) is ACCUMULATE_GRAD:
                 total = found.get(("leaf", index))
                 if total is not None:
@@ -224,21 +225,27 @@ class Meter:
             if total is not None:
                 leaves.append((self._ledger.tensor(tensor), total))
         self.broke = not bad.keys().isdisjoint(behind.leaves)
+        # A loss that is no number itself was broken on the way there.
+        known = value is None or math.isfinite(value)
         self._log.emit(
             GradientsMeasured(
                 self._log.next_ordinal(), site, began, value, tuple(nodes), tuple(leaves),
-                tuple(moved), tuple(_births(behind, bad)),
+                tuple(moved), tuple(_births(behind, bad, sound)) if known else (),
             )
         )  # fmt: skip
 
-    def flush(self) -> None:
-        """Record how far the last step moved the leaves, when all is over."""
+    def _tell_updates(self) -> None:
+        """Record how far leaves moved."""
         with torch._C.DisableTorchFunction(), torch.no_grad():
-            self.look_at_updates()
             _, _, moved = self._readout.fetch()
         if moved:
             event = self._log.next_ordinal(), 0, 0, None, (), (), tuple(moved), ()
             self._log.emit(GradientsMeasured(*event))
+
+    def flush(self) -> None:
+        """Record how far the last step moved the leaves, when all is over."""
+        self.look_at_updates()
+        self._tell_updates()
         self._drift.clear()
 
     def drop(self) -> None:
@@ -250,7 +257,7 @@ class Meter:
         self._readout.clear()
 
 
-def _births(behind: Behind, bad: dict[int, str]) -> Iterator[tuple[int, str]]:
+def _births(behind: Behind, bad: dict[int, str], sound: set[int]) -> Iterator[tuple[int, str]]:
     """Yield the nodes that made a sound gradient unsound, where that is certain."""
     if not bad:
         return
@@ -259,5 +266,5 @@ def _births(behind: Behind, bad: dict[int, str]) -> Iterator[tuple[int, str]]:
         above.setdefault(to, set()).update(user for user, _ in uses)
     for index, how in bad.items():
         users = above.get(index, set())
-        if len(users) == 1 and not users & bad.keys():
+        if len(users) == 1 and users <= sound:
             yield users.pop(), how

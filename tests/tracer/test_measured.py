@@ -150,6 +150,20 @@ w.grad = torch.tensor([float("nan"), 0.0])
     assert ran.node("w").stats.bad == 1
 
 
+def test_a_loss_that_is_no_number_already_blames_no_node_of_the_way_back() -> None:
+    text = """
+w = torch.ones(3, requires_grad=True)
+for step in range(4):
+    scale = float("nan") if step == 3 else 1.0
+    h = (w * scale).exp()
+    loss = (h * 2).sum()
+    loss.backward()
+"""
+    ran = run_traced(text, grads="norm")
+    marked = {(n.name, n.line) for n in ran.trace.graph.nodes if n.breaks}
+    assert marked <= {("MulBackward0", 5)}
+
+
 def test_each_place_of_backward_is_a_root_of_its_own() -> None:
     text = """
 d = torch.nn.Linear(3, 1)
@@ -363,7 +377,7 @@ for step in range(2):
     ran = run_traced(text, grads="norm")
     check_well(ran)
     assert ran.trace.steps.count == 0
-    assert ran.node("w").stats is None
+    assert [n for n in ran.trace.graph.nodes if n.stats is not None] == []
 
 
 def test_loops_are_told_while_they_run_and_where_they_were_left() -> None:
