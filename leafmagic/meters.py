@@ -121,8 +121,8 @@ class Meter:
             number = self._ledger.number_of
             for node, (parent, entry) in zip(behind.nodes, behind.parents, strict=True):
                 leaf = type(node) is ACCUMULATE_GRAD
-                told = (0, "") if leaf else (number(node), node.name())
-                self._facts.append(_Node(*told, parent, entry))
+                nid, name = (0, "") if leaf else (number(node), node.name())
+                self._facts.append(_Node(nid, name, parent, entry))
             for index, node in enumerate(behind.nodes):
                 if type(node) is ACCUMULATE_GRAD:
                     # A hook before it would keep torch from taking the gradient as it is.
