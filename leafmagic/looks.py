@@ -296,7 +296,7 @@ class Finished(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Something holds computed tensors, and their graphs with them, when a trace ends.
+    """Something holds computed tensors, and their graphs with them.
 
     Attributes
     ----------
@@ -310,6 +310,8 @@ class Kept(NamedTuple):
         How many there are; of a traceback, the bytes.
     line : int or None
         Of the expression that is shown.
+    running : bool
+        Whether more may come; else the trace has come to its end.
     """
 
     ordinal: int
@@ -318,6 +320,15 @@ class Kept(NamedTuple):
     tids: tuple[int, ...]
     size: int
     line: int | None
+    running: bool = False
+
+
+class StepsShown(NamedTuple):
+    """So many passes from one line have run by now; what grows with them can be told."""
+
+    ordinal: int
+    site: int
+    times: int
 
 
 Event = (
@@ -346,6 +357,7 @@ Event = (
     | MemoryChanged
     | Foreseen
     | Kept
+    | StepsShown
     | Finished
     | Wired
 )
