@@ -40,13 +40,20 @@ def kept_events(
     failed : bool
         Whether the trace ended with an error: then its traceback has just been made.
     """
-    for path, tensors in _containers(namespace):
-        tids = tuple([tid_of(tensor) for tensor in tensors[-_SHOWN:]])
-        yield Kept(ordinal(), "container", path, tids, len(tensors), None)
+    yield from held_events(namespace, ordinal, running=False)
     if cell is not None:
         yield from _outputs(namespace, ordinal, cell)
     if not failed:
         yield from _in_traceback(ordinal)
+
+
+def held_events(
+    namespace: Mapping[str, Any], ordinal: Callable[[], int], *, running: bool
+) -> Iterator[Kept]:
+    """Yield the containers that hold several tensors with a graph."""
+    for path, tensors in _containers(namespace):
+        tids = tuple([tid_of(tensor) for tensor in tensors[-_SHOWN:]])
+        yield Kept(ordinal(), "container", path, tids, len(tensors), None, running)
 
 
 def _computed(values: Any) -> list[Tensor]:

@@ -123,26 +123,26 @@ class Laps:
 
         def ran(record: Record) -> Ran:
             key = id(record.made)
-            if key not in made:
-                return self._shaped(record, OUTSIDE)
             found = known.get(key)
-            if found is None:
+            if found is None and key not in made:
+                found = OUTSIDE
+            elif found is None:
                 moment, count = made[key], counts[key]
                 found = self._in_passes(moment, count, first[key])
                 if found is None:
                     leader = leaders[self.loops(moment.site)]
                     found = self._without(moment, count, made[leader], counts[leader])
                 known[key] = found
-            return self._shaped(record, found)
+            if isinstance(record, TensorRecord) and record.shapes:
+                return self._shaped(record, found)
+            return found
 
         return ran
 
-    def _shaped(self, record: Record, found: Ran) -> Ran:
+    def _shaped(self, record: TensorRecord, found: Ran) -> Ran:
         """Add the shapes that were seen, unless several runs of one step are in the slot."""
-        if not isinstance(record, TensorRecord) or len(record.shapes) < 2:
-            return found
         steps = sum([lap.times for lap in self.by_site.values()]) + len(self.by_site)
-        if record.count > steps and record.nid < 0:
+        if len(record.shapes) < 2 or (record.count > steps and record.nid < 0):
             return found
         return found._replace(shapes=tuple(record.shapes))
 

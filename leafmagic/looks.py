@@ -310,7 +310,7 @@ class Finished(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Something holds computed tensors, and their graphs with them, when a trace ends.
+    """Something holds computed tensors, and their graphs with them.
 
     Attributes
     ----------
@@ -324,6 +324,8 @@ class Kept(NamedTuple):
         How many there are; of a traceback, the bytes.
     line : int or None
         Of the expression that is shown.
+    running : bool
+        Whether more may come; else the trace has come to its end.
     """
 
     ordinal: int
@@ -332,6 +334,15 @@ class Kept(NamedTuple):
     tids: tuple[int, ...]
     size: int
     line: int | None
+    running: bool = False
+
+
+class StepsShown(NamedTuple):
+    """So many passes from one line have run by now; what grows with them can be told."""
+
+    ordinal: int
+    site: int
+    times: int
 
 
 Event = (
@@ -361,6 +372,7 @@ Event = (
     | MemoryChanged
     | Foreseen
     | Kept
+    | StepsShown
     | Finished
     | Wired
 )

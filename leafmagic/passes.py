@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
@@ -44,6 +45,8 @@ class PassRecorder:
         Whether gradients are looked at while the first passes from a place run.
     meter : Meter
         What measures gradients.
+    on_passed : callable or None
+        Called with the site of a pass that returned.
     """
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
@@ -59,6 +62,7 @@ class PassRecorder:
         self._functions: FunctionWatch | None = None
         self.memory = MemoryWatch()
         self._checks: dict[int, int] = {}
+        self.on_passed: Callable[[int], None] | None = None
 
     def begin(self, site: int, name: str, args: Any, kwargs: Any) -> list[Tensor]:
         """Record that a pass is about to run; return its roots."""
@@ -222,10 +226,13 @@ class PassRecorder:
                 now,
             )
             self.log.note(repeated)
-            return
-        if again:
-            self.log.emit(called)
-        self.log.emit(BackwardReturned(ordinal, called.site, called.ordinal, failed, value, now))
+        else:
+            if again:
+                self.log.emit(called)
+            returned = BackwardReturned(ordinal, called.site, called.ordinal, failed, value, now)
+            self.log.emit(returned)
+        if self.on_passed is not None and not failed:
+            self.on_passed(called.site)
 
     def _read_meter(
         self, called: BackwardCalled, inputs: Any, result: Any, *, failed: bool

@@ -37,6 +37,7 @@ from leafmagic.session import SESSION
 from leafmagic.sites import Sites
 from leafmagic.states import read_states
 from leafmagic.tracebacks import raised, splice
+from leafmagic.watchdog import Watchdog
 from leafmagic.wording import source_read
 
 _FULL = 256
@@ -99,6 +100,8 @@ class Tracer(Trace):
         self._recorder = Recorder(self.sites, self._arrive, self._settled)
         self._recorder.ops.on_parameters = self._parameters
         self._recorder.passes.watching = self.options.grads != "off"
+        watchdog = Watchdog(self._recorder.log, lambda: self._namespace or {})
+        self._recorder.passes.on_passed = watchdog.passed
         self.meter = self._recorder.passes.meter
         self.meter.set(self.options)
         self.loops: tuple[Loop, ...] = ()
@@ -392,7 +395,6 @@ class Tracer(Trace):
             except Exception as ours:
                 self._note(ours)
             own = self._own_s + self._recorder.seconds + self.meter.seconds
-            failure = self._recorder.failure
-            notes = self._notes or ([_STOPPED] if failure is not None else [])
-            cut = self._recorder.ops.full
+            stopped = [] if self._recorder.failure is None else [_STOPPED]
+            notes, cut = self._notes or stopped, self._recorder.ops.full
             return document_of(self, graph, findings, training, notes, own, cut=cut)

@@ -9,11 +9,12 @@ from leafmagic.events import Accessed, OpCalled
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.detaching import as_taken_over, cut_at_entry, without_retain
 from leafmagic.findings.freed import SecondTime
+from leafmagic.findings.growing import announced, may_end
 from leafmagic.findings.pieces import (
     Told,
     told_of,
 )
-from leafmagic.looks import Finished, Raised
+from leafmagic.looks import Finished, Raised, StepsShown
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import Pass
@@ -112,15 +113,19 @@ class GrowingState(Rule):
 
     kind = "carried_state"
     code = "LM532"
-    events = (Finished, Raised, Accessed)
+    events = (StepsShown, Finished, Raised, Accessed)
     ops = frozenset({"detach", "detach_"})
 
     def __init__(self) -> None:
         self._cut: set[int] = set()
         self._refused = False
+        self._announced: set[int | None] = set()
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
-        """Judge when all is known: a state that is cut now and then does not grow."""
+        """Judge when all is known: a state that is cut now and then does not grow.
+
+        Before that, where nothing in the text could cut it.
+        """
         if isinstance(event, OpCalled | Accessed):
             tids = event.inputs if isinstance(event, OpCalled) else (event.tid,)
             if isinstance(event, OpCalled) or event.what == "data":
@@ -128,15 +133,17 @@ class GrowingState(Rule):
         elif isinstance(event, Raised):
             self._refused = self._refused or bool(event.inputs)
         elif not self._refused:
-            yield from self._growing(model)
+            yield from self._growing(model, running=isinstance(event, StepsShown))
 
-    def _growing(self, model: Model) -> Iterator[Finding]:
+    def _growing(self, model: Model, *, running: bool) -> Iterator[Finding]:
         newest = {one.site: one for one in model.passes if one.finished and not one.failed}
         for site, last in newest.items():
             steps = sum(one.times for one in model.passes if one.site == site)
             if steps < _STEPS_SHOWN or not _keeps(last):
                 continue
             for told in _states(model, last):
+                if running and (told.place is None or may_end(told.place, told.name, bindings=1)):
+                    continue
                 if told.record is None or told.record.index not in self._cut:
                     yield self._told(told, model, last, steps)
                     break
@@ -159,6 +166,7 @@ class GrowingState(Rule):
             cause=told.place,
             symptom=None if now is None else now.line,
             record=told.record,
+            count=announced(self._announced, told.line),
             edits=edits,
         )
 

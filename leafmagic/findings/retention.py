@@ -10,10 +10,11 @@ from typing import NamedTuple
 from leafmagic.cell import Place
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, Severity, register
+from leafmagic.findings.growing import announced, freed, freed_below, may_end
 from leafmagic.findings.judging import OfKept
 from leafmagic.findings.reaching import values_behind
 from leafmagic.findings.source import Source, source_at
-from leafmagic.looks import Finished, Kept
+from leafmagic.looks import Finished, Kept, StepsShown
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import NodeRecord, Pass, TensorRecord, best_name
@@ -63,10 +64,17 @@ class GraphSummed(Rule):
 
     kind = "memory_retention"
     code = "LM601"
-    events = (Finished,)
+    events = (StepsShown, Finished)
 
-    def check(self, _event: Finished, model: Model) -> Iterator[Finding]:
-        """Judge at the end: a sum that is backpropagated is no mistake."""
+    def __init__(self) -> None:
+        self._announced: set[int | None] = set()
+
+    def check(self, event: StepsShown | Finished, model: Model) -> Iterator[Finding]:
+        """Judge at the end: a sum that is backpropagated is no mistake.
+
+        Before that, where no backward could run from it: what it was made of is freed.
+        """
+        running = isinstance(event, StepsShown)
         over: set[int] | None = None
         told: set[int] = set()
         # The newest first: its chain holds all those before it, and is judged for all.
@@ -84,6 +92,8 @@ class GraphSummed(Rule):
             if over is None:
                 over = _passed_over(model)
             if node.index in over or not _in_turns(model, record):
+                continue
+            if running and not (added.stepwise and freed_below(model, node)):
                 continue
             yield self._told(model, record, added)
 
@@ -108,6 +118,7 @@ class GraphSummed(Rule):
             cause=place,
             record=record,
             severity="warning" if used else "info",
+            count=announced(self._announced, record.made.site),
             edits=fixes.replace_statement(place, fixed) if place is not None and fixed else (),
         )
 
@@ -143,9 +154,15 @@ def _added(model: Model, node: NodeRecord) -> _Added | None:
             break
         found, carried = before
         if carried:
-            return _Added(max(node.count, rounds + 1), stepwise=True)
+            # The first is added to a number, which is another op.
+            ran = [n.count for n in model.slots.node_records if _is_like(n, node)]
+            return _Added(max(sum(ran), rounds + 1), stepwise=True)
         rounds, current = rounds + 1, found
     return _Added(rounds, stepwise=False) if rounds > 1 else None
+
+
+def _is_like(one: NodeRecord, other: NodeRecord) -> bool:
+    return one.made.site == other.made.site and one.seen.name == other.seen.name
 
 
 def _before(model: Model, node: NodeRecord, *, closely: bool) -> tuple[NodeRecord, bool] | None:
@@ -259,11 +276,17 @@ class GraphsCollected(OfKept):
     code = "LM602"
     how = "container"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._announced: set[int | None] = set()
+
     def kept(self, event: Kept, model: Model) -> Iterator[Finding]:
         """Look at a container when all is known."""
         records = [r for r in map(model.tensor, event.tids) if r is not None and r.nid >= 0]
         severity = _how_grave(model, records)
         if severity is None:
+            return
+        if event.running and not (severity == "warning" and _is_spent(model, records[-1])):
             return
         newest = records[-1]
         made = model.place(newest.made.site)
@@ -272,6 +295,8 @@ class GraphsCollected(OfKept):
             return
         source, container, item = stored
         item = _inner(source, item, best_name(newest))
+        if event.running and may_end(source.place(item), container, bindings=0):
+            return
         place = source.place(item)
         words = source.words(item)
         number = "item()" if newest.seen.shape == () else "detach()"
@@ -287,6 +312,7 @@ class GraphsCollected(OfKept):
             cause=place,
             record=newest,
             severity=severity,
+            count=announced(self._announced, place.line),
             edits=fixes.replace_expression(place, new) if plain else (),
         )
 
@@ -335,6 +361,12 @@ def _inner(source: Source, item: ast.expr, name: str) -> ast.expr:
         parts = list(item.values)
     found = [part for part in parts if part is not None and source.words(part) == name]
     return found[0] if len(found) == 1 else item
+
+
+def _is_spent(model: Model, record: TensorRecord) -> bool:
+    """Tell whether the graph of a tensor is freed, so that no backward can run from it."""
+    node = model.nodes.get(record.nid)
+    return node is not None and node.index in freed(model)
 
 
 def _how_grave(model: Model, records: list[TensorRecord]) -> Severity | None:

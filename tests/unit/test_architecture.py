@@ -116,6 +116,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "sites",
         "updates",
     ),
+    "watchdog": ("holders", "log", "looks"),
     "states": ("autograd", "events", "ledger", "looks"),
     "tracebacks": ("accesses", "callers", "cell", "ledger", "looks", "recorder"),
     # From events to a graph and to findings.
@@ -215,6 +216,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "states",
         "tracebacks",
         "wording",
+        "watchdog",
     ),
     "api": ("cell", "celltext", "graph", "names", "options", "tracing"),
     "reasons": (
