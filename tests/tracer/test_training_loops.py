@@ -544,7 +544,9 @@ def test_a_loop(name: str) -> None:
     assert plain.error is None
     assert_same(plain, ran)
     assert ran.trace.findings == ()
-    assert ran.trace.document()["status"]["steps"] == 5 * passes
+    roots = ran.trace.document()["training"]["roots"]
+    assert sum(root["steps"] for root in roots) == 5 * passes
+    assert ran.trace.steps.count == max(root["steps"] for root in roots)
     once, more = (run_traced(text.replace("STEPS", steps)) for steps in ("1", "9"))
     # One step is drawn, and what was made before the loop.
     if name in MORE:
@@ -617,3 +619,58 @@ for step in range(STEPS):
     cells = [n.count for n in ran.trace.graph.nodes if n.name == "TanhBackward0"]
     assert cells == [8, 8, 5, 2]
     assert drawn(ran) == drawn(run_traced(text.replace("STEPS", "12")))
+
+
+WITHOUT = """w = torch.randn(4, 4, requires_grad=True)
+x = torch.randn(2, 4)
+for step in range(STEPS):
+    y = torch.tanh(x @ w)
+    z = y.sum()
+"""
+
+
+@pytest.mark.parametrize("steps", [1, 3, 6, 9])
+def test_a_loop_without_backward(steps: int) -> None:
+    plain, ran = both(WITHOUT.replace("STEPS", str(steps)))
+    assert_same(plain, ran)
+    assert drawn(ran) == drawn(run_traced(WITHOUT.replace("STEPS", "1")))
+    assert {n.count for n in ran.trace.graph.nodes if n.kind == "op"} == {steps}
+    assert [n.name for n in ran.trace.graph.nodes if any(b.current for b in n.names)] == [*"wxyz"]
+    ids = {node.id for node in ran.trace.graph.nodes}
+    assert all({edge.source, edge.target} <= ids for edge in ran.trace.graph.edges)
+    assert len(ran.trace.graph.edges) == 7
+
+
+def test_a_loop_without_backward_in_a_function_and_after_training() -> None:
+    text = (
+        NET
+        + "def run(n):\n    for step in range(n):\n        y = net(x)\n        z = y.sum()\n"
+        + "        if step % 5 == 1:\n            z = z * 2\n    return z\n"
+        + "net(x).sum().backward()\nlast = run(STEPS)\n"
+    )
+    plain, ran = both(text.replace("STEPS", "9"))
+    assert_same(plain, ran)
+    counts = {n.op: n.count for n in ran.trace.graph.nodes if n.kind == "op" and n.line in (8, 10)}
+    assert counts == {"sum": 9, "mul": 2}
+    assert drawn(ran) == drawn(run_traced(text.replace("STEPS", "13")))
+
+
+@pytest.mark.parametrize(
+    ("text", "op", "times"),
+    [
+        ("h = x[0]\nfor step in range(4):\n    h = torch.tanh(w @ h)\n", "TanhBackward0", 4),
+        (
+            "outs = []\nfor step in range(4):\n    outs.append(torch.tanh(x @ w))\n",
+            "TanhBackward0",
+            4,
+        ),
+        (
+            "for step in range(4):\n    h = torch.tanh(x @ w)\n    if step == 1:\n        first = h\n",
+            "TanhBackward0",
+            2,
+        ),
+    ],
+)
+def test_what_is_still_there_stays(text: str, op: str, times: int) -> None:
+    ran = run_traced(WITHOUT.partition("for")[0] + text)
+    assert [n.name for n in ran.trace.graph.nodes].count(op) == times
