@@ -132,7 +132,7 @@ def run(name: str, steps: int) -> dict[str, float]:
     done, before = 0, 0.0
     with leafmagic.trace(**options) as trace:
         while done < steps:
-            if done >= WARM and not before:
+            if done >= min(WARM, steps // 2) and not before:
                 before = resident_mb()
             traced.append(per_step(step, stretch))
             trace.drain()
