@@ -897,7 +897,8 @@ function view(store, root, twin, signal) {
     const was = geo;
     nodes = new Map((doc.nodes || []).map((n) => [n.id, n]));
     geo = prepare(lv[ui.level], nodes);
-    const level = lv[ui.level] || {}, loop = doc.training || {}, reach = ui.root && (loop.reach || {})[ui.root];
+    const level = lv[ui.level] || {}, loop = doc.training || {}, reach = (loop.reach || {})[ui.root];
+    if (!reach) ui.root = "";
     ui.marks = level.markers || {};
     ui.breaks = level.breaks || {};
     ui.failed = level.failed || [];
@@ -931,10 +932,16 @@ function view(store, root, twin, signal) {
     drawMini();
     renderHead(); renderFoot(); renderSide(true);
   }
+  let trainWidth = 0;
   function renderTrain() {
     const t = store.doc.training || {}, worth = t.steps > 1 || (t.loops || []).length > 0;
     train.hidden = !worth;
-    if (worth) morph(train, trainStrip(t, ui));
+    if (!worth) return;
+    // Inner loops come and go: while the width is the same it grows and never shrinks.
+    if (trainWidth !== root.clientWidth) train.style.minHeight = "";
+    trainWidth = root.clientWidth;
+    morph(train, trainStrip(t, ui));
+    train.style.minHeight = `${train.offsetHeight}px`;
   }
   function anchor() { // the selected box where it is in sight, otherwise the one nearest to the middle
     const W = stage.clientWidth, H = stage.clientHeight, cx = (W / 2 - cam.x) / cam.k, cy = (H / 2 - cam.y) / cam.k;
