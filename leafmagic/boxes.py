@@ -117,7 +117,7 @@ def make_box(node: NodeDict, level: Level, *, running: bool = False) -> Box:
     dtype, grad = dtype_text(node), grad_text(node)
     filled = node.get("retains_grad") or (node.get("is_leaf") and node.get("requires_grad"))
     stats = node.get("stats") if filled else None
-    if stats and running and not grad:
+    if stats and (grad == "grad" or (running and not grad)):
         grad = f"grad {float(stats['norm']):.3g}"
     parts = [varying_shape(node), "" if dtype == "float32" else dtype, grad, version_text(node)]
     facts = " · ".join(part for part in parts if part)

@@ -66,6 +66,11 @@ def place(widget: Any, name: str) -> Any:
     return box(widget, name).get_attribute("transform")
 
 
+def head_of(widget: Any) -> float:
+    """Return how far below the widget's upper edge the graph begins."""
+    return float(widget.locator(".lm-body").bounding_box()["y"] - widget.bounding_box()["y"])
+
+
 def ran(lab: Any, *cells: str, **viewport: int) -> Any:
     lab.open_notebook([LOAD, *cells], **viewport)
     lab.run_all()
@@ -92,7 +97,7 @@ def test_values_change_in_place_while_the_cell_is_busy(lab: Any) -> None:
     weight = box(widget, "net.0.weight")
     weight.locator(".lm-heat").wait_for()
     weight.locator(".lm-spark").wait_for(state="attached")
-    first, at = step_of(widget), place(widget, "net.0.weight")
+    first, at, below = step_of(widget), place(widget, "net.0.weight"), head_of(widget)
     element = weight.element_handle()
     seen = lab.page.evaluate(SEEN)
     # Not every pass is measured, so the numbers of a box need not change with each step.
@@ -110,6 +115,7 @@ def test_values_change_in_place_while_the_cell_is_busy(lab: Any) -> None:
     lab.wait_idle()
     widget.locator(".lm-steps").filter(has_text="step 200").wait_for()
     assert place(widget, "net.0.weight") == at
+    assert head_of(widget) == below, "nothing jumps when the loops have ended"
     assert lab.errors == []
 
 

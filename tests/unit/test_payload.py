@@ -178,6 +178,17 @@ def test_a_gradient_stays_on_its_leaf_while_the_cell_runs_and_no_longer() -> Non
         assert ("grad" in sub) == running
 
 
+def test_a_gradient_whose_norm_is_known_from_the_pass_has_it_on_its_leaf() -> None:
+    builder = network_with_gradients(1)
+    at = next(i for i, n in enumerate(builder.nodes) if n.state == "leaf")
+    node = replace(builder.nodes[at], grad_norm=None)
+    assert node.stats is not None
+    builder.nodes[at] = node
+    boxes = build_payload(training_document(builder))["levels"]["ops"]["nodes"]
+    sub = next(box["sub"] for box in boxes if box["id"] == node.id)
+    assert sub == f"[3] · grad {node.stats.norm:.3g}"
+
+
 def test_a_shape_that_varies_is_said_on_the_box() -> None:
     b = Builder()
     b.leaf("x", shape=(17, 4), shapes=((32, 4), (17, 4)))

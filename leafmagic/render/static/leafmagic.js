@@ -743,7 +743,7 @@ function view(store, root, twin, signal) {
     const rank = { error: 0, warning: 1, info: 2 };
     return [h("ul.warns", {}, [...all].sort((a, b) => (rank[a.severity] ?? 3) - (rank[b.severity] ?? 3)).map(warningItem))];
   }
-  const COLUMNS = [["name", (n) => title(n).toLowerCase()], ["shape", (n) => (n.shape || []).reduce((a, b) => a * b, 1)], ["grad", (n) => (n.has_grad ? +(n.grad_norm ?? 0) : -1)], ["line", (n) => n.line || 0]];
+  const COLUMNS = [["name", (n) => title(n).toLowerCase()], ["shape", (n) => (n.shape || []).reduce((a, b) => a * b, 1)], ["grad", (n) => (n.has_grad ? +(n.grad_norm ?? (n.stats || {}).norm ?? 0) : -1)], ["line", (n) => n.line || 0]];
   function tensorsPanel() {
     let list = [...nodes.values()].filter((n) => n.kind === "tensor" && (n.name || geo.boxes.has(n.id)));
     if (ui.hits) list = list.filter((n) => ui.hits.has(n.id));
@@ -753,7 +753,7 @@ function view(store, root, twin, signal) {
     const rows = list.slice(0, ROW_LIMIT).map((n) => h("tr", { class: n.id === ui.sel ? "lm-cur" : "", "data-row": n.id, onclick: () => { toLevelOf(n.id); select(n.id); } },
       h("td", {}, glyph(n.state)),
       h("td", { title: `${n.name || title(n)}: ${n.state}` }, h("button", { class: `lm-link${n.state === "dead name" ? " lm-dead" : ""}` }, tail(n.name || `(${title(n)})`, 19))),
-      h("td", {}, shapeText(n)), h("td.r", {}, n.has_grad ? h("b.gpill", {}, num(n.grad_norm) || "yes") : "–"),
+      h("td", {}, shapeText(n)), h("td.r", {}, n.has_grad ? h("b.gpill", {}, num(n.grad_norm ?? (n.stats || {}).norm) || "yes") : "–"),
       h("td.r", {}, n.line ?? "")));
     return [h("table.table", {},
       h("thead", {}, h("tr", {}, h("th", {}, h("span.sr", {}, "state")), COLUMNS.map(([name]) =>
@@ -897,7 +897,8 @@ function view(store, root, twin, signal) {
     const was = geo;
     nodes = new Map((doc.nodes || []).map((n) => [n.id, n]));
     geo = prepare(lv[ui.level], nodes);
-    const level = lv[ui.level] || {}, loop = doc.training || {}, reach = ui.root && (loop.reach || {})[ui.root];
+    const level = lv[ui.level] || {}, loop = doc.training || {}, reach = (loop.reach || {})[ui.root];
+    if (!reach) ui.root = "";
     ui.marks = level.markers || {};
     ui.breaks = level.breaks || {};
     ui.failed = level.failed || [];
@@ -931,10 +932,16 @@ function view(store, root, twin, signal) {
     drawMini();
     renderHead(); renderFoot(); renderSide(true);
   }
+  let trainWidth = 0;
   function renderTrain() {
     const t = store.doc.training || {}, worth = t.steps > 1 || (t.loops || []).length > 0;
     train.hidden = !worth;
-    if (worth) morph(train, trainStrip(t, ui));
+    if (!worth) return;
+    // Inner loops come and go: while the width is the same it grows and never shrinks.
+    if (trainWidth !== root.clientWidth) train.style.minHeight = "";
+    trainWidth = root.clientWidth;
+    morph(train, trainStrip(t, ui));
+    train.style.minHeight = `${train.offsetHeight}px`;
   }
   function anchor() { // the selected box where it is in sight, otherwise the one nearest to the middle
     const W = stage.clientWidth, H = stage.clientHeight, cx = (W / 2 - cam.x) / cam.k, cy = (H / 2 - cam.y) / cam.k;
