@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import CodeType, TracebackType
+from typing import Any
 
 import torch
 
@@ -129,3 +130,17 @@ _FILES = {
     Recorder.__torch_function__.__code__.co_filename,
     run_access.__code__.co_filename,
 }
+
+
+def explain_error(error: BaseException, found: Iterable[Any]) -> None:
+    """Add what the rules made of an error to it, as notes (PEP 678); each once.
+
+    Parameters
+    ----------
+    found : iterable of Finding
+    """
+    told = {(f.kind, f.variable, f.line): f for f in found if f.severity != "info"}
+    for finding in list(told.values())[-2:]:
+        note = finding.explanation()
+        if note not in getattr(error, "__notes__", []):
+            error.add_note(note)

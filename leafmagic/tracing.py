@@ -36,11 +36,11 @@ from leafmagic.retaining import Retainer
 from leafmagic.session import SESSION
 from leafmagic.sites import Sites
 from leafmagic.states import read_states
-from leafmagic.tracebacks import raised, splice
+from leafmagic.tracebacks import explain_error, raised, splice
 from leafmagic.watchdog import Watchdog
 from leafmagic.wording import source_read
 
-_FULL = 256
+_FULL, _OVERFULL = 256, 65_536
 _STOPPED = "leafmagic stopped recording"
 _REFRESH_S = 0.1
 _SHARE = 100
@@ -90,7 +90,7 @@ class Tracer(Trace):
         unknown = set(self.options.ignore) - {*KINDS, *(rule.code for rule in RULES)}
         if unknown:
             raise ValueError(f"no kind of finding is called {', '.join(sorted(unknown))}")
-        self.cell = cell
+        self.cell, self._filename = cell, None if cell is None else cell.filename
         self.shown = self.running = False
         self._namespace = namespace
         self._lock = threading.RLock()
@@ -231,15 +231,22 @@ class Tracer(Trace):
         self._log.extend(owned_events(self._namespace or {}, ledger, ordinal))
 
     def _look_at_names(self) -> None:
-        filename = self.cell.filename if self.cell is not None else None
-        self._watch.finish(self._namespace or {}, filename)
+        self._watch.finish(self._namespace or {}, self._filename)
 
     def _arrive(self, frame: FrameType, statement: int) -> None:
         self._watch.arrive(frame, statement)
         if self._recorder.memory.aliases:
             self._recorder.memory.compare(frame.f_lineno)
-        if len(self._log) >= _FULL:
-            self.drain()
+        self._ease()
+
+    def _ease(self) -> None:
+        """Fold what waits, unless a large graph is just being built; then rather let it wait."""
+        waiting = len(self._log)
+        if waiting >= _FULL and self._lock.acquire(blocking=waiting >= _OVERFULL):
+            try:
+                self.drain()
+            finally:
+                self._lock.release()
 
     def _settled(self, error: BaseException | None) -> None:
         """Look again after a backward pass; explain an error at once."""
@@ -248,15 +255,13 @@ class Tracer(Trace):
             return
         now = time.perf_counter()
         if now - self._looked > _REFRESH_S:
-            filename = None if self.cell is None else self.cell.filename
-            self._looked, self.loops = now, loops_around(sys._getframe(1), filename)
+            self._looked, self.loops = now, loops_around(sys._getframe(1), self._filename)
         due = now - self._refreshed > max(_REFRESH_S, _SHARE * self._refresh_cost)
         due = due and not torch._C._autograd._profiler_enabled()  # it would count our ops
         if self.options.grads != "off" and due:
             with torch._C.DisableTorchFunction(), torch.no_grad():
                 self._refresh(final=False)
-        if len(self._log) >= _FULL:
-            self.drain()
+        self._ease()
 
     def _parameters(self, frame: FrameType | None, new: list[tuple[int, Tensor]]) -> bool:
         """Name parameters where they are first used; tell whether all have a name now."""
@@ -310,11 +315,7 @@ class Tracer(Trace):
         # The id is enough: the error is alive as long as it is on its way to the user,
         # and keeping it would keep its frames.
         self._explained.add(id(error))
-        told = {(f.kind, f.variable, f.line): f for f in found if f.severity != "info"}
-        for finding in list(told.values())[-2:]:
-            note = finding.explanation()
-            if note not in getattr(error, "__notes__", []):
-                error.add_note(note)
+        explain_error(error, found)
 
     def _note(self, error: BaseException) -> None:
         if not any(known.startswith(_STOPPED) for known in self._notes):
