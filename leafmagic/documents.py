@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,14 +18,20 @@ if TYPE_CHECKING:
     from leafmagic.tracing import Tracer
 
 
-def training_in(trace: Tracer, graph: AutogradGraph) -> dict[str, Any]:
-    """Return what the steps of a loop add up to; see `training_of`."""
-    training = training_of(trace.model, graph)
-    if training:
-        # What was seen last of loops that came to their end is a little too old.
-        loops = trace.loops if trace.running or trace.model.error else ()
-        training.update(sampled=_sampled(trace), loops=[loop._asdict() for loop in loops])
-    return training
+def training_in(
+    trace: Tracer, graph: AutogradGraph, failed: Callable[[BaseException], None]
+) -> dict[str, Any]:
+    """Return what the steps of a loop add up to, or nothing; see `training_of`."""
+    try:
+        training = training_of(trace.model, graph)
+        if training:
+            # What was seen last of loops that came to their end is a little too old.
+            loops = trace.loops if trace.running or trace.model.error else ()
+            training.update(sampled=_sampled(trace), loops=[loop._asdict() for loop in loops])
+        return training
+    except Exception as ours:
+        failed(ours)
+        return {}
 
 
 def document_of(

@@ -390,11 +390,7 @@ class Tracer(Trace):
         """Return everything as JSON-ready values. From any thread; asks torch nothing."""
         with self._lock:
             graph, findings = self.graph, self.findings
-            training: dict[str, Any] = {}
-            try:
-                training = training_in(self, graph)
-            except Exception as ours:
-                self._note(ours)
+            training = training_in(self, graph, self._note)
             own = self._own_s + self._recorder.seconds + self.meter.seconds
             stopped = [] if self._recorder.failure is None else [_STOPPED]
             notes, cut = self._notes or stopped, self._recorder.ops.full
