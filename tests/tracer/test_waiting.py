@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 
-import leafmagic
 import torch
+
+import leafmagic
 
 
 def test_the_code_goes_on_while_the_trace_is_being_drawn() -> None:
@@ -17,7 +18,7 @@ def test_the_code_goes_on_while_the_trace_is_being_drawn() -> None:
             over.wait(60)
 
     with leafmagic.trace() as trace:
-        w = torch.ones(3, requires_grad=True)
+        torch.ones(3, requires_grad=True)
         thread = threading.Thread(target=draw, args=(trace,))
         thread.start()
         taken.wait(60)
