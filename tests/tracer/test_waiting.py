@@ -18,14 +18,14 @@ def test_the_code_goes_on_while_the_trace_is_being_drawn() -> None:
             over.wait(60)
 
     with leafmagic.trace() as trace:
-        torch.ones(3, requires_grad=True)
+        names = {"w": torch.ones(3, requires_grad=True)}
         thread = threading.Thread(target=draw, args=(trace,))
         thread.start()
         taken.wait(60)
         # So many events that are new would be folded long before.
         for number in range(400):
-            loss = eval(compile(f"(w * {number}).sum()", f"<ipython-input-{number}-w>", "eval"))
-            loss.backward()
+            code = compile(f"(w * {number}).sum()", f"<ipython-input-{number}-w>", "eval")
+            eval(code, names).backward()
         waiting = len(trace._log)
         over.set()
         thread.join()
