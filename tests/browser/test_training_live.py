@@ -269,7 +269,7 @@ CONTRAST = """() => {
   const ratio = (a, b) => { const [x, y] = [lum(a), lum(b)].sort((p, q) => q - p); return (x + 0.05) / (y + 0.05); };
   const css = (part) => getComputedStyle(document.querySelector(part));
   const out = {};
-  for (const part of ['.lm-steps b', '.lm-steps span', '.lm-loop i', '.lm-last', '.lm-plot .lm-hi'])
+  for (const part of ['.lm-steps b', '.lm-steps span', '.lm-ctop i', '.lm-last', '.lm-plot .lm-hi'])
     out[part] = ratio(css(part).color, css('section.lm').backgroundColor);
   for (const part of ['.lm-ptop', '.lm-ptable .lm-norm', '.lm-ptable .lm-group th', '.lm-pstate'])
     out[part] = ratio(css(part).color, css('.lm-side').backgroundColor);
