@@ -89,6 +89,7 @@ def _sampled(trace: Tracer) -> dict[str, Any]:
     return {
         "passes": meter.measured,
         "of": meter.passes,
-        "share": round(meter.seconds / seconds, 4) if seconds else 0.0,
+        # The first pass is measured anyway: a share says something of long cells only.
+        "share": round(meter.seconds / seconds, 4) if seconds > 1 else None,
         "cut": meter.cut,
     }

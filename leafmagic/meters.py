@@ -28,7 +28,7 @@ from leafmagic.readout import Readout
 MOST_NODES = 5_000
 """Of larger graphs the nodes that are nearest to the root are measured."""
 
-_CREDIT_S = 0.01
+_CREDIT_S = 0.05
 """So long may be measured before the share counts: short loops are measured in full."""
 
 
@@ -96,7 +96,7 @@ class Meter:
         if self.on == "off":
             return False
         if self.on == "auto" and site in self._sites:
-            allowed = _CREDIT_S + self.share * (time.perf_counter() - self._began)
+            allowed = max(_CREDIT_S, self.share * (time.perf_counter() - self._began))
             if self.seconds + self._last_s > allowed:
                 return False
         return is_calm()

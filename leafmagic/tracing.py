@@ -250,12 +250,12 @@ class Tracer(Trace):
 
     def _settled(self, error: BaseException | None) -> None:
         """Look again after a backward pass; explain an error at once."""
+        now = time.perf_counter()
+        if error is not None or now - self._looked > _REFRESH_S:
+            self._looked, self.loops = now, loops_around(sys._getframe(1), self._filename)
         if error is not None:
             self._annotate(error)
             return
-        now = time.perf_counter()
-        if now - self._looked > _REFRESH_S:
-            self._looked, self.loops = now, loops_around(sys._getframe(1), self._filename)
         due = now - self._refreshed > max(_REFRESH_S, _SHARE * self._refresh_cost)
         due = due and not torch._C._autograd._profiler_enabled()  # it would count our ops
         if self.options.grads != "off" and due:

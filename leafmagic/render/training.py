@@ -64,12 +64,13 @@ def sampled_note(training: Training) -> str:
     of, passes, cut = (sampled.get(key) or 0 for key in ("of", "passes", "cut"))
     if not of or (passes == of and not cut):
         return ""
-    share = 100 * (sampled.get("share") or 0)
-    spent = (
-        "less than 0.1 %" if share < 0.1 else f"{share:.1f} %" if share < 1 else f"{share:.0f} %"
-    )
-    note = f"gradients measured in {passes:,} of {of:,} passes, {spent} of the time"
-    return note + (f"; {plural(cut, 'node')} of this large graph not measured" if cut else "")
+    note = f"gradients measured in {passes:,} of {of:,} passes"
+    if sampled.get("share") is not None:
+        share = 100 * sampled["share"]
+        digits = 1 if share < 1 else 0
+        spent = "less than 0.1 %" if share < 0.1 else f"{share:.{digits}f} %"
+        note += f", {spent} of the time"
+    return note + (f"; only at the {plural(cut, 'node')} nearest to the loss" if cut else "")
 
 
 def told(training: Training) -> list[str]:

@@ -857,7 +857,7 @@ function view(store, root, twin, signal) {
     const percent = st.duration_s > 1 && share < 100 ? ` (${share < 0.1 ? "< 0.1" : share.toFixed(share < 9.95 ? 1 : 0)} %)` : "";
     const m = (store.doc.training || {}).sampled || {}, some = m.of && (m.passes < m.of || m.cut);
     morph(foot, [[plural(ops, "autograd node"), plural(tensors, "tensor"), `${leaves.toLocaleString("en")} trainable ${leaves === 1 ? "leaf" : "leaves"}`].map((t) => h("span", {}, t)),
-      some ? h("span", { title: "--grads auto measures as often as its share of the time allows" }, `gradients measured in ${m.passes.toLocaleString("en")} of ${m.of.toLocaleString("en")} passes, ${num(100 * m.share)} % of the time${m.cut ? `; ${plural(m.cut, "node")} not measured` : ""}`) : "",
+      some ? h("span", { title: "--grads auto measures as often as its share of the time allows" }, `gradients measured in ${m.passes.toLocaleString("en")} of ${m.of.toLocaleString("en")} passes${m.share == null ? "" : `, ${num(100 * m.share)} % of the time`}${m.cut ? `; only at the ${plural(m.cut, "node")} nearest to the loss` : ""}`) : "",
       h("span.gap", {}),
       st.duration_s ? h("span", { title: "What leafmagic itself took: recording, explaining and drawing" }, `${seconds(st.duration_s)} · leafmagic ${seconds(own)}${percent}`) : ""]);
   }
