@@ -34,7 +34,7 @@ class LeafMagic(Subcommands, Magics):
     ignore = List(Unicode(), help="Kinds of warnings to leave out.").tag(config=True)
     retain = List(Unicode(), help="Variables to call retain_grad() on.").tag(config=True)
     grads = Enum(GRADS, default_value="auto", help="When gradients are measured.").tag(config=True)
-    share = Float(5.0, help="Percentage of the time that measuring takes at most.").tag(config=True)
+    share = Float(2.0, help="Percentage of the time that measuring takes at most.").tag(config=True)
     histogram = Bool(False, help="Whether elements are counted by their power of ten.").tag(
         config=True
     )

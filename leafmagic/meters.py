@@ -67,7 +67,7 @@ class Meter:
 
     def __init__(self, ledger: Ledger, log: EventLog) -> None:
         self.on: Grads = "auto"
-        self.share = 0.05
+        self.share = 0.02
         self.histogram = False
         self.seconds = 0.0
         self.measured = self.passes = self.cut = 0

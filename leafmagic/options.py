@@ -47,7 +47,7 @@ class Options:
     ignore: tuple[str, ...] = ()
     retain: tuple[str, ...] = ()
     grads: Grads = "auto"
-    share: float = 5.0
+    share: float = 2.0
     histogram: bool = False
 
     def __post_init__(self) -> None:

@@ -307,6 +307,8 @@ def test_the_share_decides_how_many_passes_are_measured(monkeypatch: pytest.Monk
     now = 0.0
     monkeypatch.setattr("leafmagic.meters.time.perf_counter", lambda: now)
     meter = Meter(None, None)  # type: ignore[arg-type]
+    assert meter.share == 0.02  # the default
+    meter.share = 0.05
     measured = 0
     for _ in range(1_000):
         if meter.is_due(1):
