@@ -57,7 +57,7 @@ class Meter:
     histogram : bool
         Whether elements are counted by their power of ten.
     seconds : float
-        What measuring took so far.
+        What measuring took so far of the processor's time: a busy machine does not count.
     measured, passes : int
         How many passes were measured, of how many.
     cut : int
@@ -112,7 +112,7 @@ class Meter:
         Parameters
         ----------
         started : float
-            When work on it began, by `time.perf_counter`.
+            When work on it began, by `time.thread_time`.
         """
         try:
             self._sites.add(site)
@@ -134,17 +134,17 @@ class Meter:
             self.drop()
             raise
         finally:
-            self._last_s = time.perf_counter() - started
+            self._last_s = time.thread_time() - started
 
     def _arrived(self, index: int, coming: Any) -> None:
         """Measure the gradient that arrives at a node; one that is made of several is summed."""
-        started = time.perf_counter()
+        started = time.thread_time()
         self._measure(("in", index), coming)
-        self._last_s += time.perf_counter() - started
+        self._last_s += time.thread_time() - started
 
     def _filled(self, index: int, _going: Any, coming: Any) -> None:
         """Measure the ``.grad`` of a leaf that a pass has just added to."""
-        started = time.perf_counter()
+        started = time.thread_time()
         leaf = None if self._behind is None else self._behind.nodes[index].variable
         if leaf is not None:
             with torch._C.DisableTorchFunction():
@@ -153,7 +153,7 @@ class Meter:
             if not self._measure(("leaf", index), coming if total is None else (total,)):
                 # Was it this pass, or one before, that made it so?
                 self._measure(("in", index), coming)
-        self._last_s += time.perf_counter() - started
+        self._last_s += time.thread_time() - started
 
     def _measure(self, key: tuple[str, int], grads: Any) -> bool:
         """Measure the first gradient of some; tell whether it is known to be finite."""
@@ -179,7 +179,7 @@ class Meter:
         """
         if self._behind is None:
             return
-        started = time.perf_counter()
+        started = time.thread_time()
         try:
             behind, facts = self._behind, self._facts
             if self._failure is not None:
@@ -198,7 +198,7 @@ class Meter:
             self.cut = self.cut or (0 if behind.whole else len(behind.nodes))
         finally:
             self.drop()
-            self._last_s += time.perf_counter() - started
+            self._last_s += time.thread_time() - started
             self.seconds += self._last_s
 
     def _tell(self, site: int, began: int, behind: Behind, facts: list[_Node], asked: Any) -> None:

@@ -182,7 +182,7 @@ def _parameter(model: Model, record: TensorRecord, boxes: Mapping[str, Node]) ->
         "module": name.rpartition(".")[0] if record.registered else "",
         "shape": shape,
         "size": math.prod(shape),
-        "norm": in_json(record.grad_norm if stats is None else stats.norm),
+        "norm": in_json(stats.norm if record.grad_norm is None and stats else record.grad_norm),
         "update": None if stats is None else in_json(stats.update),
         "trend": [] if trend is None else [in_json(norm) for norm in trend.norms],
         "passes": passes,
