@@ -33,6 +33,7 @@ def freed(model: Model) -> set[int]:
         for one in newest.values()
         if not one.retain_graph
         for node in reach(model, one.roots).nodes
+        if node.made.ordinal < one.finished  # not made anew since
     }
 
 

@@ -32,6 +32,8 @@ PAGES = {
 """By code, what is true once the failing cell of the rule's page is mended and was run."""
 IN_WORDS = {"LM801"}
 """The rules of these kinds whose fix is no local one."""
+ELSEWHERE = {"LM705", "LM706", "LM806"}
+"""Those whose fixes are applied in `tests/cases` and in `test_gradients_returned`."""
 KINDS = {
     "nonleaf_grad_read",
     "hidden_leaf",
@@ -55,7 +57,7 @@ def mended(text: str, kind: str | None = None) -> tuple[str, Ran]:
 
 
 def test_every_rule_of_these_kinds_is_here() -> None:
-    assert {rule.code for rule in RULES if rule.kind in KINDS} <= {*PAGES, *IN_WORDS}
+    assert {rule.code for rule in RULES if rule.kind in KINDS} <= {*PAGES, *IN_WORDS, *ELSEWHERE}
 
 
 @pytest.mark.parametrize("code", PAGES)
