@@ -25,7 +25,10 @@ def build_graph(model: Model) -> AutogradGraph:
     them, and the variables of the cell.
     """
     chosen = _Chosen(model)
-    tensors, ops = chosen.tensors.values(), chosen.ops.values()
+    links = chosen.edges()
+    ends = {end for edge in links for end in (edge.source, edge.target)}
+    tensors = [t for t in chosen.tensors.values() if t.id in ends or not _was_an_item(t)]
+    ops = chosen.ops.values()
     ran = model.laps.judge([*tensors, *ops])
     nodes = [(t.index, _tensor_node(model, t, ran(t))) for t in tensors]
     named = {t.nid: t for t in tensors if t.nid >= 0 and t.names}
@@ -33,9 +36,7 @@ def build_graph(model: Model) -> AutogradGraph:
     nodes.sort(key=lambda pair: pair[0])
     kept = mark_failed(model, tuple(node for _, node in nodes[:MOST_NODES]))
     ids = {node.id for node in kept}
-    edges = dict.fromkeys(
-        edge for edge in chosen.edges() if edge.source in ids and edge.target in ids
-    )
+    edges = dict.fromkeys(e for e in links if e.source in ids and e.target in ids)
     return AutogradGraph(kept, tuple(edges))
 
 
@@ -150,6 +151,12 @@ def _takes_part(record: TensorRecord) -> bool:
     if record.requires_grad:
         return True
     return any_current(record) or bool(record.path)
+
+
+def _was_an_item(record: TensorRecord) -> bool:
+    """Tell whether a tensor is data in a container that a loop has gone past."""
+    data = not (record.requires_grad or record.registered or any_current(record))
+    return data and "[" in record.path
 
 
 def state_of(model: Model, record: TensorRecord) -> State:

@@ -13,6 +13,7 @@ from typing import Any
 from leafmagic.cell import Place
 from leafmagic.events import NodeSeen, OpCalled, OpRepeated, TensorSeen
 from leafmagic.naming import NameBook
+from leafmagic.operands import links_by_inputs, moved_links, tracked
 from leafmagic.records import (
     Link,
     Moment,
@@ -79,6 +80,7 @@ class Slots:
             slot = slots[event.turn] = self._first(event, event.turn)
         slot.operands = tuple([self._index(tid) for tid in event.inputs])
         tensors = self.tensors
+        slot.tracked = tracked(tensors, event.inputs)
         for tid in event.inputs:
             record = tensors.get(tid)
             if record is not None:
@@ -166,8 +168,8 @@ class Slots:
             # Carried from a step whose numbers are let go of by now: as it was before.
             return
         slot.operands = indices
-        for node in slot.nodes[:1]:
-            self._relink(node, self._links_by_inputs(inputs))
+        for node, links in zip(slot.nodes, moved_links(self.tensors, slot, inputs), strict=False):
+            self._relink(node, links)
 
     def _again(self, event: OpCalled, slot: OpSlot) -> bool:  # noqa: C901 - one comparison
         """Take the slot over, if the op did what it did in the step before."""
@@ -334,7 +336,7 @@ class Slots:
     def _link(self, node: NodeRecord) -> None:
         """Take a node's edges over as links to slots, which outlive a step."""
         if not node.seen.name:
-            self._relink(node, self._links_by_inputs(node.inputs))
+            self._relink(node, links_by_inputs(self.tensors, node.inputs))
             return
         links = []
         for kind, number, output_nr in node.seen.edges:
@@ -358,18 +360,6 @@ class Slots:
         """Return what tells apart what edges lead to: a leaf, or the node behind a tensor."""
         behind = self.nodes.get(link.to.nid)
         return link.to.index if behind is None else behind.index
-
-    def _links_by_inputs(self, inputs: tuple[int, ...]) -> list[Link]:
-        """Return the links of an op that was called with other tensors than before.
-
-        Its edges are read from torch once; in a later step they are those of its inputs.
-        """
-        links = []
-        for tid in inputs:
-            record = self.tensors.get(tid)
-            if record is not None and record.requires_grad:
-                links.append(Link(record, record.seen.output_nr, record.tid != tid))
-        return links
 
     def _unlink(self, index: int) -> None:
         """Have the links of all ops looked at again that take a tensor, for it has a graph now.

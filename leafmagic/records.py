@@ -157,6 +157,8 @@ class OpSlot:
     nodes: list[NodeRecord] = field(default_factory=list)
     operands: tuple[int, ...] = ()
     """Indices of the tensors it was called with."""
+    tracked: tuple[int, ...] = ()
+    """Those among them that require grad."""
     key: tuple[str, str] | None = None
     """The name that the source gives the output, inside a function; bound at `line`."""
     line: int | None = None

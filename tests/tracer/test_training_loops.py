@@ -674,3 +674,79 @@ def test_a_loop_without_backward_in_a_function_and_after_training() -> None:
 def test_what_is_still_there_stays(text: str, op: str, times: int) -> None:
     ran = run_traced(WITHOUT.partition("for")[0] + text)
     assert [n.name for n in ran.trace.graph.nodes].count(op) == times
+
+
+BATCHES = {
+    "a list": ("data = [torch.randn(8, 4) for _ in range(STEPS)]", "xb in data", "xb"),
+    "pairs": (
+        "data = [(torch.randn(8, 4), torch.randn(8, 1)) for _ in range(STEPS)]",
+        "xb, yb in data",
+        "xb - yb",
+    ),
+    "rows": ("X = torch.randn(STEPS, 8, 4)", "xb in X", "xb"),
+    "zip": (
+        "X, Y = torch.randn(STEPS, 8, 4), torch.randn(STEPS, 8, 1)",
+        "xb, yb in zip(X, Y)",
+        "xb * yb",
+    ),
+    "chunks": ("X = torch.randn(8 * STEPS, 4)", "xb in X.chunk(STEPS)", "xb"),
+    "split": ("X = torch.randn(8 * STEPS, 4)", "xb in X.split(8)", "xb"),
+    "a dict": (
+        "data = {i: torch.randn(8, 4) for i in range(STEPS)}",
+        "k, xb in data.items()",
+        "xb",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_each_batch_is_the_same_box(name: str) -> None:
+    data, loop, value = BATCHES[name]
+    text = (
+        f"net = torch.nn.Linear(4, 1)\nopt = torch.optim.SGD(net.parameters(), 0.1)\n{data}\n"
+        f"for {loop}:\n    out = net({value})\n    loss = out.pow(2).mean()\n"
+        "    opt.zero_grad()\n    loss.backward()\n    opt.step()\n"
+    )
+    plain, ran = both(text.replace("STEPS", "6"))
+    assert_same(plain, ran)
+    graph = ran.trace.graph
+    few, many = drawn(run_traced(text.replace("STEPS", "3"))), drawn(ran)
+    assert many == few
+    # Every edge is there: the weight behind its transposition, the data beside it.
+    ends = [
+        (graph.node(edge.source).op, graph.node(edge.target).name or graph.node(edge.target).op)
+        for edge in graph.edges
+        if edge.source.startswith("n")
+    ]
+    assert ("t", "net.weight") in ends
+    assert ("linear", "TBackward0") in ends
+    assert ("linear", "net.bias") in ends
+    assert ("linear", "net.weight") not in ends
+    assert [node.name for node in graph.nodes if "[" in node.name] == []
+
+
+def test_a_model_made_anew_takes_the_place_of_the_one_before() -> None:
+    text = """
+X = torch.randn(8, 4)
+for fold in range(FOLDS):
+    model = torch.nn.Linear(4, 1)
+    opt = torch.optim.SGD(model.parameters(), 0.1)
+    for step in range(4):
+        opt.zero_grad()
+        loss = model(X).pow(2).mean()
+        loss.backward()
+        opt.step()
+"""
+    ran = run_traced(text.replace("FOLDS", "3"))
+    graph = ran.trace.graph
+    ends = {
+        (graph.node(edge.source).name, graph.node(edge.target).name)
+        for edge in graph.edges
+        if edge.source.startswith("n") and edge.kind == "next"
+    }
+    assert ("TBackward0", "model.weight") in ends
+    assert ("AddmmBackward0", "model.bias") in ends
+    assert ("AddmmBackward0", "TBackward0") in ends
+    assert ("AddmmBackward0", "model.weight") not in ends
+    led_to = {edge.target for edge in graph.edges}
+    assert sum(node.id in led_to for node in graph.nodes if node.name == "model.weight") == 1

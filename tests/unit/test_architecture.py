@@ -122,7 +122,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # From events to a graph and to findings.
     "records": ("events",),
     "naming": ("cell", "events", "looks", "records"),
-    "folding": ("cell", "events", "naming", "records"),
+    "operands": ("records",),
+    "folding": ("cell", "events", "naming", "operands", "records"),
     "reach": ("records",),
     "accounts": ("records", "session"),
     "gradients": ("accounts", "cell", "events", "folding", "reach", "records"),
