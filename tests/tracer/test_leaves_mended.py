@@ -1,0 +1,108 @@
+"""Fixes of writes to leaves and of rebound ones, applied: the weights get their gradient."""
+
+from __future__ import annotations
+
+import pytest
+from test_rules_mend import mended
+
+WRITES = {
+    "a sum in a loop": (
+        """
+w = torch.ones(3, requires_grad=True)
+loss = torch.zeros(1, requires_grad=True)
+for i in range(3):
+    loss += (w * i).sum()
+loss.backward()
+""",
+        "assert w.grad.tolist() == [3, 3, 3]",
+    ),
+    "results put into a tensor": (
+        """
+w = torch.ones(3, requires_grad=True)
+out = torch.zeros(3, requires_grad=True)
+for i in range(3):
+    out[i] = w[i] * i
+out.sum().backward()
+""",
+        "assert w.grad.tolist() == [0, 1, 2]",
+    ),
+    "a flag set on a line of its own": (
+        """
+w = torch.ones(3, requires_grad=True)
+out = torch.zeros(3)
+out.requires_grad = True
+out[0] = w[0] * 2
+out.sum().backward()
+""",
+        "assert w.grad.tolist() == [2, 0, 0]",
+    ),
+    "an average of a weight": (
+        """
+w = torch.ones(3, requires_grad=True)
+slow = w.detach().clone().requires_grad_()
+slow += 0.5 * (w * 3 - slow)
+""",
+        "assert slow.is_leaf and slow.tolist() == [2, 2, 2]",
+    ),
+    "decay and gradient": (
+        """
+w = torch.ones(3, requires_grad=True)
+(w ** 2).sum().backward()
+w -= .5 * (w.grad + .5 * w)
+""",
+        "assert w.is_leaf and w.tolist() == [-.25] * 3",
+    ),
+    "a leaf that is a view": (
+        """
+w = torch.ones(6).view(2, 3).requires_grad_()
+w.sum().backward()
+w.add_(-.5 * w.grad)
+""",
+        "assert w.is_leaf and w.tolist() == [[.5] * 3] * 2",
+    ),
+    "a leaf of one number in many places": (
+        """
+w = torch.ones(1).expand(3).requires_grad_()
+w += 1
+""",
+        "assert w.is_leaf and w.tolist() == [2, 2, 2]",
+    ),
+    "writes that share a line": (
+        """
+x = torch.zeros(2, 2, requires_grad=True)
+y = 1; x[0, 0] = 1; x[1, 1] = y; z = x * 2
+""",
+        "assert x.is_leaf and x.tolist() == [[1, 0], [0, 1]] and z.requires_grad",
+    ),
+    "writes on lines one below the other": (
+        """
+x = torch.zeros(2, 2, requires_grad=True)
+for i in range(2):
+    x[i, 0] = 1
+    # The second one.
+    x.add_(2)
+z = x * 2
+""",
+        "assert x.is_leaf and x.tolist() == [[5, 4], [3, 4]] and z.requires_grad",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_mended_write(name: str) -> None:
+    text, right = WRITES[name]
+    _, ran = mended("import torch\n" + text.lstrip())
+    assert ran.error is None
+    assert ran.trace.findings == ()
+    exec(right, ran.ns)
+
+
+def test_what_is_computed_from_a_weight_stays_out_of_the_block() -> None:
+    fixed, _ = mended(
+        "import torch\n"
+        "w = torch.ones(3, requires_grad=True)\n"
+        "x = torch.zeros(3, requires_grad=True)\n"
+        "x[0] = 1\n"
+        "x[1] = w[0] * 2\n"
+    )
+    assert "    x[0] = 1\nx[1] = w[0] * 2" in fixed
