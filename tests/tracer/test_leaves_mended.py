@@ -106,3 +106,27 @@ def test_what_is_computed_from_a_weight_stays_out_of_the_block() -> None:
         "x[1] = w[0] * 2\n"
     )
     assert "    x[0] = 1\nx[1] = w[0] * 2" in fixed
+
+
+FORWARD = {
+    "the result of a net": "net = torch.nn.Linear(3, 3)\nx = net(x)\nx.sum().backward()\n",
+    "a standardised input": "x = (x - x.mean(0)) / x.std(0)\nx.pow(2).sum().backward()\n",
+    "a sum": "x = (x ** 2).sum()\nx.backward()\n",
+    "a product": "x = x @ torch.ones(3, 3)\nx.sum().backward()\n",
+    "a selection": "x = x[x > 0]\nx.sum().backward()\n",
+    "a longer one": "x = torch.cat([x, torch.ones(2, 3)])\nx.sum().backward()\n",
+    "two steps": "x = x * 2\nx = x.relu()\nx.sum().backward()\n",
+    "layers in a loop": "for i in range(3):\n    x = torch.relu(x * i)\nx.sum().backward()\n",
+    "under a condition": "if len(x) == 4:\n    x = x * 2\nx.sum().backward()\n",
+    "for a function that reads it": "x = x * 2\nf = lambda: x.sum()\nf().backward()\n",
+}
+
+
+@pytest.mark.parametrize("name", FORWARD)
+def test_a_computation_never_writes_to_its_input(name: str) -> None:
+    head = "import torch\nx = torch.rand(4, 3, requires_grad=True)\n"
+    fixed, ran = mended(head + FORWARD[name] + "got = x.grad\n")
+    assert "no_grad" not in fixed
+    assert ran.error is None
+    assert ran.trace.findings == ()
+    assert ran.ns["got"].shape == (4, 3)
