@@ -143,14 +143,15 @@ class LeafRebound(Rule):
             return
         record, place, variable = read
         kind, meant = classify_read(model, record, place, variable)
-        if kind == self.kind and meant is not None:
+        known = event.tid in self._updates.targets
+        if known and kind in (self.kind, "nonleaf_grad_read"):
+            self._items.pop(event.tid, None)
+            yield self._told(model, record, self._updates.targets[event.tid], place.line)
+        elif kind == self.kind and meant is not None:
             if takes_a_gradient(model, record, meant.leaf):
                 yield self._told(model, record, variable, place.line)
             else:
                 yield self._computed(model, record, meant.leaf, variable, place)
-        elif kind == "nonleaf_grad_read" and event.tid in self._updates.targets:
-            self._items.pop(event.tid, None)
-            yield self._told(model, record, self._updates.targets[event.tid], place.line)
 
     def _forget(self, name: str, place: Place | None, model: Model) -> None:
         """Forget the update of a parameter that torch refused: nothing was rebound."""
@@ -188,7 +189,9 @@ class LeafRebound(Rule):
         """Repeat what was said of a name whose ``.grad`` an error is about."""
         place = model.place(event.site)
         for name, said in self._said.items():
-            if place is not None and f"{name}.grad" in place.text:
+            if place is None:
+                continue
+            if f"{name}.grad" in place.text or (said.cell, said.line) == (place.label, place.line):
                 if place.attribute == "zero_" and name in self._said_of:
                     made, enabled = self._said_of[name]
                     edits = inplace.update(made, name, enabled, cleared=True)
@@ -227,7 +230,9 @@ class LeafRebound(Rule):
 
     def _told(self, model: Model, new: TensorRecord, variable: str, symptom: int | None) -> Finding:
         made = made_at(model, new)
-        if new.requires_grad:
+        if new.retained is not None:
+            now = "keeps its gradient, but each backward goes on through all updates before it"
+        elif new.requires_grad:
             now = f"is a non-leaf: the next backward will not fill `{variable}.grad`"
         else:
             now = "does not require grad: it will not be trained any more"

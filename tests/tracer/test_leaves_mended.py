@@ -130,3 +130,49 @@ def test_a_computation_never_writes_to_its_input(name: str) -> None:
     assert ran.error is None
     assert ran.trace.findings == ()
     assert ran.ns["got"].shape == (4, 3)
+
+
+UPDATES = {
+    "a list, once": "ps = [p - .5 * p.grad for p in ps]",
+    "a list, over several lines": "ps = [\n    p - .5 * p.grad\n    for p in ps\n]",
+    "a list, under no_grad": "with torch.no_grad():\n    ps = [p - .5 * p.grad for p in ps]",
+    "a list, on a line with more": "a = 1; ps = [p - .5 * p.grad for p in ps]; b = 2",
+    "elements": "for i, p in enumerate(ps):\n    ps[i] = p - .5 * p.grad",
+    "elements by a name": "for i in range(2):\n    p = ps[i]\n    ps[i] = p.sub(.5 * p.grad)",
+    "a helper": "def step(ps, lr):\n    return [p - lr * p.grad for p in ps]\nps = step(ps, .5)",
+}
+
+
+# What a helper gave once may have been meant to be new.
+TIMES = [(name, n) for name in UPDATES for n in (1, 2) if name != "a helper" or n > 1]
+
+
+@pytest.mark.parametrize(("name", "times"), TIMES)
+def test_a_mended_update_of_a_list(name: str, times: int) -> None:
+    text = "sum((p ** 2).sum() for p in ps).backward()\n" + UPDATES[name]
+    if times > 1:
+        text = f"for _ in range({times}):\n    " + text.replace("\n", "\n    ")
+    made = "ps = [torch.ones(3, requires_grad=True), torch.ones(2, requires_grad=True)]\n"
+    _, ran = mended(f"import torch\n{made}with torch.no_grad():\n    ps[0] *= 2\n{text}\n")
+    assert ran.error is None
+    assert ran.trace.findings == ()
+    assert all(p.is_leaf and p.requires_grad for p in ran.ns["ps"])
+    # The gradient of a square is twice it: half of that leads to zero.
+    assert [p.tolist() for p in ran.ns["ps"]] == [[0] * 3, [0] * 2]
+
+
+ONCE = {
+    "the data of a gradient": "w = w - .5 * w.grad.data",
+    "a method": "w = w.sub(w.grad.data * .5)",
+    "an array": "w = w - .5 * torch.from_numpy(w.grad.numpy())",
+    "a name for it": "g = w.grad.data\nw = w - .5 * g",
+}
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_a_mended_last_update(name: str) -> None:
+    head = "import torch\nw = torch.ones(3, requires_grad=True)\n(w ** 2).sum().backward()\n"
+    _, ran = mended(head + ONCE[name] + "\n")
+    assert ran.error is None
+    assert ran.trace.findings == ()
+    assert ran.ns["w"].is_leaf and ran.ns["w"].tolist() == [0, 0, 0]
