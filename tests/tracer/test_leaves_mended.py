@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from test_rules_mend import mended
+from tracing_kit import run_traced
 
 WRITES = {
     "a sum in a loop": (
@@ -175,4 +176,26 @@ def test_a_mended_last_update(name: str) -> None:
     _, ran = mended(head + ONCE[name] + "\n")
     assert ran.error is None
     assert ran.trace.findings == ()
-    assert ran.ns["w"].is_leaf and ran.ns["w"].tolist() == [0, 0, 0]
+    assert ran.ns["w"].is_leaf
+    assert ran.ns["w"].tolist() == [0, 0, 0]
+
+
+LAMBDAS = {
+    "init = lambda *s: torch.ones(*s, requires_grad=True) * 2\nw = init(2)": "init = lambda *s: ",
+    "made = [lambda n: torch.ones(n).requires_grad_() + 1]\nw = made[0](2)": "made = [lambda n: ",
+    "w = (lambda n: torch.ones(n, requires_grad=True) * 2)(2)": "w = (lambda n: ",
+}
+
+
+@pytest.mark.parametrize("made", LAMBDAS)
+def test_the_code_of_a_lambda_is_pasted_whole(made: str) -> None:
+    cell = f"import torch\n{made}\nw.sum().backward()\nw.grad\n"
+    (found,) = run_traced(cell).trace.findings
+    assert (found.kind, found.line) == ("hidden_leaf", 2)
+    assert found.fix.startswith(LAMBDAS[made])
+    lines = cell.splitlines()
+    ran = run_traced("\n".join([lines[0], found.fix, *lines[2:]]))
+    assert ran.error is None
+    assert ran.trace.findings == ()
+    assert ran.ns["w"].is_leaf
+    assert ran.ns["w"].tolist() == [2, 2]
