@@ -109,6 +109,15 @@ def test_what_is_computed_from_a_weight_stays_out_of_the_block() -> None:
     assert "    x[0] = 1\nx[1] = w[0] * 2" in fixed
 
 
+def test_torchs_refusal_of_a_view_that_is_a_leaf_is_explained() -> None:
+    cell = "import torch\nw = torch.ones(6).view(2, 3).requires_grad_()\nw[0].add_(1)\n"
+    ran = run_traced(cell)
+    assert "view of a leaf" in str(ran.error)
+    (note,) = ran.error.__notes__
+    assert "LM201" in note
+    assert "with torch.no_grad(): w[0].add_(1)" in note
+
+
 FORWARD = {
     "the result of a net": "net = torch.nn.Linear(3, 3)\nx = net(x)\nx.sum().backward()\n",
     "a standardised input": "x = (x - x.mean(0)) / x.std(0)\nx.pow(2).sum().backward()\n",
