@@ -101,6 +101,8 @@ def flag_last(place: Place, variable: str, leaves: int = 1) -> str:
         name = ", ".join(place.targets)
     if not source:
         return f"{name} = {name}.detach().requires_grad_()"
+    if place.function.endswith("<lambda>"):
+        return f"{flagged(source, leaves)}  # in the lambda"
     if place.returned:
         return f"return {flagged(source, leaves)}"
     return f"{name} = {flagged(source, leaves, each=place.unpacked)}"
@@ -186,7 +188,7 @@ def is_plain(place: Place, variable: str) -> bool:
     text = texts.text_at(place)
     statement = text.statement(place)
     if not isinstance(statement, ast.Assign):
-        return statement is None
+        return statement is None and _around(text, place) is None
     row = text.row(statement)
     alone = len(row.statements) == 1 and not row.below
     return alone and [text.words(target) for target in statement.targets] == [variable]
@@ -198,7 +200,7 @@ def pasted(place: Place, edits: tuple[Edit, ...]) -> str:
     Empty where no edit is on that line, or where it is the head of a block that goes on below.
     """
     text = texts.text_at(place)
-    found = text.statement(place)
+    found = text.statement(place) or _around(text, place)
     if found is None:
         return ""
     row = text.row(found)
@@ -212,6 +214,14 @@ def pasted(place: Place, edits: tuple[Edit, ...]) -> str:
     except SyntaxError:
         return ""
     return lines if here else ""
+
+
+def _around(text: texts.Text, place: Place) -> ast.stmt | None:
+    """Return the statement that makes the lambda which a place is in, if it is in one."""
+    node = text.node(place)
+    if node is None or not place.function.endswith("<lambda>"):
+        return None
+    return next((n for n in text.source.parents(node) if isinstance(n, ast.stmt)), None)
 
 
 def out_of_place(place: Place, variable: str) -> str:

@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
-from leafmagic.findings import fixes
-from leafmagic.findings.source import source_at
+from leafmagic.findings import elements, fixes
 from leafmagic.findings.texts import Text, text_at, text_of
 
 Edits = tuple[Edit, ...]
 NONE: Edits = ()
+_NONE: tuple[list[str], list[ast.expr], str] = ([], [], "")
 
 
 def to_paste(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = False) -> str:
@@ -22,8 +22,10 @@ def to_paste(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = 
     The gradient that the leaf keeps is cleared behind it, as in the edits.
     """
     variable = _local(made, variable)
-    around = _comprehension(made)
-    updated = fixes.in_place_update(made, variable, grad_enabled and around is None)
+    looped, _ = elements.update(made, variable, grad_enabled, cleared=cleared)
+    if looped:
+        return looped
+    updated = fixes.in_place_update(made, variable, grad_enabled)
     note = ""
     if not cleared and fixes.words(made):
         when = _when(made, variable)
@@ -38,9 +40,6 @@ def to_paste(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = 
             return f"{lines}\n{note.strip()}" if note else lines
     if made.function.endswith("<lambda>"):
         return f"make the lambda a function: {updated}; then return {variable}"
-    if around is not None:
-        guard = "under torch.no_grad(), " if grad_enabled else ""
-        return f"for {around}: {updated}  # {guard}in place of the comprehension"
     return updated + note
 
 
@@ -49,21 +48,6 @@ def _local(made: Place, variable: str) -> str:
     if variable not in made.source and made.operands and made.operands[0].isidentifier():
         return made.operands[0]
     return variable
-
-
-def _comprehension(made: Place) -> str | None:
-    """Return what the comprehension loops over that an update stands in, such as ``p in ps``."""
-    source = source_at(made)
-    for node in source.within(made.line, made.line):
-        if not isinstance(node, ast.expr) or source.words(node) != made.source:
-            continue
-        for above in source.parents(node):
-            if isinstance(above, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-                loop = above.generators[0]
-                single = len(above.generators) == 1 and not loop.ifs
-                words = f"{source.words(loop.target)} in {source.words(loop.iter)}"
-                return words if single else None
-    return None
 
 
 def update(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = False) -> Edits:
@@ -78,6 +62,9 @@ def update(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = Fa
         Whether the gradient is known to be cleared elsewhere.
     """
     name = _local(made, variable)
+    looped, edits = elements.update(made, name, grad_enabled, cleared=cleared)
+    if looped:
+        return edits
     return _updated(text_of(made.filename), made, name, grad_enabled, cleared)
 
 
@@ -124,6 +111,8 @@ def _parts(
         pairs = _pairs(statement.targets[0], statement.value)
         names = [text.words(target) for target, _ in pairs]
         values = [value for _, value in pairs]
+        if len(names) == 1 and elements.comes_from(text, made, variable):
+            return ([variable], values, "") if text.words(values[0]) == fixes.words(made) else _NONE
         if variable in names or len(names) > 1 or not isinstance(statement.targets[0], ast.Name):
             return names, values, ""
         tail = f"{names[0]} = {variable}"

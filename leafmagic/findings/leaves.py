@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from dataclasses import dataclass
 
 from leafmagic.cell import Place
 from leafmagic.events import Accessed
+from leafmagic.findings.texts import Text, text_at
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import Pass, TensorRecord, any_current, best_name
@@ -225,12 +227,63 @@ def classify_read(
     if meant is not None and (meant.anonymous or is_lost(model, meant.leaf, record)):
         return "hidden_leaf", meant
     before = rebinding_of(model, record, place.scope, variable)
-    if before is not None:
+    if before is not None and (
+        takes_a_gradient(model, record, before[0]) or not _has_a_name(before[0])
+    ):
         return "leaf_rebound", Meant(before[0], False, False)
     updated = own_update(model, record, place, variable)
     if updated is not None:
         return "leaf_rebound", Meant(updated, False, False)
     return "nonleaf_grad_read", meant
+
+
+def _has_a_name(leaf: TensorRecord) -> bool:
+    return bool(leaf.path) or any_current(leaf)
+
+
+def takes_a_gradient(model: Model, new: TensorRecord, old: TensorRecord) -> bool:
+    """Tell whether a tensor that took the name of a leaf is its update, not computed on.
+
+    An update is made of a gradient, or without a graph, or between two passes of a loop.
+    """
+    if not new.requires_grad:
+        return True
+    if any(above.tid in model.grad_values for above in model.ancestors(new.tid, 60)):
+        return True
+    made = made_at(model, new)
+    text = None if made is None else text_at(made)
+    statement = None if made is None or text is None else text.statement(made)
+    if text is None or statement is None:
+        return False
+    for node in ast.walk(statement):
+        word = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+        if "grad" in word and word not in ("requires_grad_", "retain_grad"):
+            return True
+        if word and _is_asked(text, word):
+            return True
+    return new.seen.shape == old.seen.shape and _is_between_passes(text, statement)
+
+
+def _is_asked(text: Text, word: str) -> bool:
+    """Tell whether a name is that of what ``torch.autograd.grad`` returns."""
+    for node in text.source.nodes:
+        if isinstance(node, ast.Assign) and "grad(" in text.words(node.value):
+            for target in node.targets:
+                if any(isinstance(n, ast.Name) and n.id == word for n in ast.walk(target)):
+                    return True
+    return False
+
+
+def _is_between_passes(text: Text, statement: ast.stmt) -> bool:
+    """Tell whether a loop goes backward before a statement, and in no line after it."""
+    for above in text.source.parents(statement):
+        if isinstance(above, ast.For | ast.While):
+            last = above.end_lineno or above.lineno
+            inside = text.source.within(above.lineno, last)
+            passes = [n for n in inside if isinstance(n, ast.Attribute) and n.attr == "backward"]
+            if passes:
+                return all(node.lineno < statement.lineno for node in passes)
+    return False
 
 
 def own_update(

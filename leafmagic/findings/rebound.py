@@ -8,10 +8,15 @@ from typing import Any
 
 from leafmagic.cell import Place
 from leafmagic.events import Accessed, BackwardCalled, OpCalled
-from leafmagic.findings import fixes, inplace, rewrites
+from leafmagic.findings import fixes, inplace, renaming, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.ends import NO_GRAPH, first_cut
-from leafmagic.findings.leaves import classify_read, made_at, unfilled_read
+from leafmagic.findings.leaves import (
+    classify_read,
+    made_at,
+    takes_a_gradient,
+    unfilled_read,
+)
 from leafmagic.findings.reaching import values_behind
 from leafmagic.findings.updating import (
     OUT_OF_PLACE,
@@ -138,11 +143,15 @@ class LeafRebound(Rule):
             return
         record, place, variable = read
         kind, meant = classify_read(model, record, place, variable)
-        if kind == self.kind and meant is not None:
-            yield self._told(model, record, variable, place.line)
-        elif kind == "nonleaf_grad_read" and event.tid in self._updates.targets:
+        known = event.tid in self._updates.targets
+        if known and kind in (self.kind, "nonleaf_grad_read"):
             self._items.pop(event.tid, None)
             yield self._told(model, record, self._updates.targets[event.tid], place.line)
+        elif kind == self.kind and meant is not None:
+            if takes_a_gradient(model, record, meant.leaf):
+                yield self._told(model, record, variable, place.line)
+            else:
+                yield self._computed(model, record, meant.leaf, variable, place)
 
     def _forget(self, name: str, place: Place | None, model: Model) -> None:
         """Forget the update of a parameter that torch refused: nothing was rebound."""
@@ -180,7 +189,9 @@ class LeafRebound(Rule):
         """Repeat what was said of a name whose ``.grad`` an error is about."""
         place = model.place(event.site)
         for name, said in self._said.items():
-            if place is not None and f"{name}.grad" in place.text:
+            if place is None:
+                continue
+            if f"{name}.grad" in place.text or (said.cell, said.line) == (place.label, place.line):
                 if place.attribute == "zero_" and name in self._said_of:
                     made, enabled = self._said_of[name]
                     edits = inplace.update(made, name, enabled, cleared=True)
@@ -219,7 +230,9 @@ class LeafRebound(Rule):
 
     def _told(self, model: Model, new: TensorRecord, variable: str, symptom: int | None) -> Finding:
         made = made_at(model, new)
-        if new.requires_grad:
+        if new.retained is not None:
+            now = "keeps its gradient, but each backward goes on through all updates before it"
+        elif new.requires_grad:
             now = f"is a non-leaf: the next backward will not fill `{variable}.grad`"
         else:
             now = "does not require grad: it will not be trained any more"
@@ -258,6 +271,28 @@ class LeafRebound(Rule):
             del self._said_for[next(iter(self._said_for))]
         return said
 
+    def _computed(
+        self, model: Model, new: TensorRecord, leaf: TensorRecord, variable: str, read: Place
+    ) -> Finding:
+        """Tell of what was computed from a leaf, and took its name."""
+        made, origin = made_at(model, new) or read, made_at(model, leaf)
+        near = origin is not None and origin.filename == read.filename
+        line = origin.line if origin is not None and near else None
+        fix, edits = renaming.way(made, read, variable, line)
+        said = self.finding(
+            f"This line computes a new tensor, and `{variable}` no longer names the leaf"
+            f"{'' if line is None else f' of line {line}'}, whose gradient is kept.",
+            fix=fix,
+            edits=edits,
+            variable=variable,
+            cause=made,
+            symptom=read.line,
+            record=new,
+            count=0 if new.tid in self._said_for else 1,
+        )
+        self._said[variable] = self._said_for[new.tid] = said
+        return said
+
     def _none(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Explain ``w.grad.zero_()`` where ``w.grad`` is None."""
         place = model.place(event.site)
@@ -288,8 +323,11 @@ class LeafRebound(Rule):
             return
         history = model.history.get((place.scope, variable), [])
         earlier = [model.tensor(tid) for tid, _, _ in history[:-1]]
-        if any(old is not None and old.is_leaf and old.requires_grad for old in earlier):
+        leaves = [old for old in earlier if old is not None and old.is_leaf and old.requires_grad]
+        if leaves and takes_a_gradient(model, record, leaves[-1]):
             yield self._told(model, record, variable, place.line)
+        elif leaves:
+            yield self._computed(model, record, leaves[-1], variable, place)
 
 
 def _made_on(model: Model, tid: int, place: Place | None) -> bool:

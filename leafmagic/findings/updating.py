@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from leafmagic.cell import Place, is_module_word
 from leafmagic.events import OpCalled
+from leafmagic.findings.elements import updated_element
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import reaching
 from leafmagic.findings.source import source_at
@@ -41,7 +43,7 @@ class ItemUpdates:
     def note(self, event: OpCalled, model: Model) -> bool:
         """Look at an op; tell whether it is such an update."""
         tid = event.outputs[0] if event.outputs else -1
-        target = updated_item(model, tid)
+        target = updated_item(model, tid) or updated_element(model, tid)
         if target:
             self.targets[tid] = target
         return bool(target)
@@ -77,7 +79,35 @@ def is_update(model: Model, event: Rebound) -> bool:
     grads = [tid for tid in above if model.grad_values.get(tid) == event.old]
     # The sign of a gradient makes an adversarial example: data, not a weight.
     signed = any(record.made.what == "sign" for record in above.values())
-    return event.old in above and bool(grads) and not signed
+    if event.old not in above or signed:
+        return False
+    return bool(grads) or _says_gradient(model, event)
+
+
+def _says_gradient(model: Model, event: Rebound) -> bool:
+    """Tell whether the text reads the gradient, by a way that is not followed.
+
+    ``w = w - 0.1 * w.grad.data`` and ``torch.from_numpy(w.grad.numpy())``.
+    """
+    new = model.tensor(event.new)
+    place = None if new is None else made_at(model, new)
+    if place is None or place.targets != (event.name,):
+        return False
+    text = text_at(place)
+    statement = text.statement(place)
+    words = "" if statement is None else text.words(statement)
+    said = re.escape(event.name) + r"\.grad(?!\w)"
+    if "sign(" in words or statement is None:
+        return False
+    if re.search(rf"(?<![\w.]){said}", words):
+        return True
+    for node in text.source.nodes:
+        if not isinstance(node, ast.Assign) or not re.search(said, text.words(node.value)):
+            continue
+        named = {text.words(target) for target in node.targets}
+        if named & _names(statement) - {event.name} and "sign(" not in text.words(node.value):
+            return True
+    return False
 
 
 def _read_from(model: Model, grad: TensorRecord, place: Place) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from leafmagic.breaks import Foreseen
 from leafmagic.cell import Place, is_module_word
 from leafmagic.events import WriteAttempted
-from leafmagic.findings import fixes, rewrites, unwritten
+from leafmagic.findings import fixes, leafwrites, rewrites
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.pieces import kept_piece
 from leafmagic.looks import Raised
@@ -81,7 +81,7 @@ class LeafInplace(Rule):
             wrote, op = event.wrote, event.op
         for tid in wrote:
             record = model.tensor(tid)
-            leaf = None if record is None else _leaf_under(model, record)
+            leaf = None if record is None else leafwrites.leaf_under(model, record)
             if record is not None and leaf is not None:
                 yield self._told(event, model, op, record, leaf)
 
@@ -95,13 +95,7 @@ class LeafInplace(Rule):
         else:
             what = f"this writes through a view into `{variable}`, a leaf that requires grad"
         call = "assignment to its elements" if op == "setitem" else f"`{op}`"
-        fix, edits = "", unwritten.NONE
-        if place is not None and unwritten.is_used(place, variable):
-            # Under no_grad what is computed would have no graph.
-            fix, edits = unwritten.without_writing(place, variable)
-        if place is not None and not fix:
-            fix = fixes.under_no_grad(place)
-            edits = fixes.wrap_statement(place, "with torch.no_grad():")
+        fix, edits = leafwrites.way(event, model, place, leaf, variable)
         return self.finding(
             f"{what}; with grad mode on {call} would have to be recorded, and torch refuses.",
             fix=fix,
@@ -152,16 +146,6 @@ def culprits(event: Raised | Foreseen, model: Model) -> Iterator[tuple[NodeRecor
         node = model.nodes.get(nid)
         if node is not None:
             yield node, slot, text
-
-
-def _leaf_under(model: Model, record: TensorRecord) -> TensorRecord | None:
-    """Return the trainable leaf that a write to a tensor would change."""
-    if record.is_leaf and record.requires_grad and record.seen.base < 0:
-        return record
-    base = model.tensor(record.seen.base)
-    if base is not None and base.is_leaf and base.requires_grad and record.requires_grad:
-        return base
-    return None
 
 
 def _written_name(
