@@ -339,12 +339,15 @@ def _close(run: Run, error: BaseException | None = None) -> None:
 
 
 def _say_unseen(trace: Tracer, names: tuple[str, ...]) -> None:
-    """Say which names never stood for a tensor, so that nothing was retained."""
+    """Say for which names nothing was retained, as a rule because no tensor had them."""
     model = trace.model
     known = {name for _, name in model.history} | {record.hint for record in model.slots.records}
     unseen = [name for name in dict.fromkeys(names) if name not in known]
     if unseen:
         note(f"--retain {', '.join(unseen)}: no tensor had that name")
+    missed = trace.retainer.missed(name for name in names if name not in unseen)
+    if missed:
+        note(f"--retain: {missed}")
 
 
 def _part_of_cell(around: str, raw: str) -> str:

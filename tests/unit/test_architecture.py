@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "marks": (),
     "modestack": (),
     "ledger": ("marks", "autograd", "events", "log"),
-    "retaining": ("autograd", "events", "ledger", "log", "looks", "sites"),
+    "retaining": ("autograd", "cell", "events", "ledger", "log", "looks", "sites"),
     "peeks": (),
     "owners": ("autograd", "cell", "events", "ledger", "looks", "peeks", "sites"),
     "holders": ("autograd", "cell", "ledger", "looks", "owners", "peeks"),

@@ -51,6 +51,7 @@ def test_strict_names_the_line(ip: Any, run_cell: Any) -> None:
     run_cell(CELL.replace("--mode off", "--mode off --strict --ignore nonleaf_grad_read"))
 
 
+NOTHING = "leafmagic: --retain: nothing called `no` was retained\n"
 SAID = "leafmagic: --retain no: no tensor had that name\n"
 
 
@@ -65,6 +66,9 @@ SAID = "leafmagic: --retain no: no tensor had that name\n"
         ("--retain no", "def f(no):\n    return (no * 2).sum()\nf(w * 2).backward()", ""),
         ("--retain no", "hs = [no * 2 for no in [w * 2, w * 3]]", ""),
         ("--retain no", "1 / 0", ""),
+        ("--retain no", "with torch.no_grad():\n    no = w * 2", NOTHING),
+        ("--retain no", "def f(x):\n    no = x.detach() * 2\n    return no\nf(w)", NOTHING),
+        ("--retain no", "no = w.detach()\nno = w * 2", ""),
         ("", "h = w * 2", ""),
     ],
 )
