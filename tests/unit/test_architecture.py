@@ -233,7 +233,16 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # The notebook.
     "screen": ("guard", "recording", "render"),
     "celltext": ("cell",),
-    "cellrun": ("cell", "celltext", "errors", "guard", "options", "screen", "tracing"),
+    "cellrun": (
+        "cell",
+        "celltext",
+        "errors",
+        "guard",
+        "options",
+        "recording",
+        "screen",
+        "tracing",
+    ),
     "subcommands": (
         "api",
         "cellrun",

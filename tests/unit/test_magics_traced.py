@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import torch
 
+import leafmagic
+
 CELL = """%%autograd --into t --mode off
 import torch
 w = torch.ones(3, requires_grad=True)
@@ -231,6 +233,57 @@ def test_every_cell(ip: Any, run_cell: Any, capsys: Any) -> None:
     shown = capsys.readouterr().out
     assert "Cell In[4]" in shown
     assert "line 2" in shown
+    run_cell("%autograd off")
+
+
+@pytest.mark.parametrize(
+    "between", ["", "# a note\n1 + 1", "%matplotlib --list", "2 ** 0.5\nprint(7)"]
+)
+@pytest.mark.parametrize("off", [True, False])
+def test_the_last_trace_is_that_of_the_cell_that_did_something(
+    ip: Any, run_cell: Any, capsys: Any, between: str, off: bool
+) -> None:
+    run_cell("import leafmagic")
+    run_cell("%autograd on --mode off --into T")
+    number = ip.execution_count
+    run_cell(CELL.partition("\n")[2])
+    trace = ip.user_ns["T"]
+    assert [f.code for f in trace.findings] == ["LM101"]
+    if between:
+        run_cell(between)
+    if off:
+        run_cell("# enough\n%autograd off")
+    capsys.readouterr()
+    run_cell("%autograd status")
+    assert f"last trace: Cell In[{number}], nodes" in capsys.readouterr().out
+    run_cell("%autograd --mode text report")
+    assert "LM101" in capsys.readouterr().out
+    run_cell("same = leafmagic.last() is T")
+    run_cell("found = len(T.findings)")
+    assert (ip.user_ns["same"], ip.user_ns["found"]) == (True, 1)
+    run_cell("%autograd off")
+    assert leafmagic.last() is ip.user_ns["T"] is trace
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["v.grad = None", "v.requires_grad_(False)", "with torch.no_grad():\n    v -= 1", "l.backward()",
+     "v2 = v * 2", "opt.step()"],
+)  # fmt: skip
+def test_a_cell_that_did_anything_with_torch_is_the_last(ip: Any, run_cell: Any, cell: str) -> None:
+    run_cell("import torch\nv = torch.ones(3, requires_grad=True)\nl = v.sum()")
+    run_cell("opt = torch.optim.SGD([v], lr=1)\nv.sum().backward()")
+    run_cell("%autograd on --mode off --into T")
+    run_cell(cell)
+    assert leafmagic.last() is ip.user_ns["T"]
+    run_cell("%autograd off")
+    assert ip.user_ns["T"].cell.text == cell
+
+
+def test_a_name_that_the_cell_takes_itself_stays(ip: Any, run_cell: Any) -> None:
+    run_cell("%autograd on --mode off --into T")
+    run_cell("import torch\nT = torch.ones(2, requires_grad=True) * 2")
+    assert isinstance(ip.user_ns["T"], torch.Tensor)
     run_cell("%autograd off")
 
 
