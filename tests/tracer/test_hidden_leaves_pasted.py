@@ -54,6 +54,14 @@ PASTED = {
         "a, b = torch.ones(4, requires_grad=True).chunk(2)\n(a * b).sum().backward()\ngot = a.grad",
         "a, b = (t.requires_grad_() for t in torch.ones(4).chunk(2))",
     ),
+    "rows": (
+        "a, b = torch.ones(2, 3, requires_grad=True)\n(a * b).sum().backward()\ngot = a.grad",
+        "a, b = (t.requires_grad_() for t in torch.ones(2, 3))",
+    ),
+    "rows of a product, in a list": (
+        "[a, *b] = torch.ones(2, 3, requires_grad=True) * 2\na.sum().backward()\ngot = a.grad",
+        "[a, *b] = (t.requires_grad_() for t in torch.ones(2, 3) * 2)",
+    ),
     "over lines": (
         "a = (torch.arange(4., requires_grad=True)\n     .reshape(2, 2))  # a table\n"
         "a.sum().backward()\ngot = a.grad",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch._dynamo  # optimizers import it, and it changes torch
 
 import leafmagic
 
