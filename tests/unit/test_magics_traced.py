@@ -208,6 +208,10 @@ def test_draw_after_the_fact(
         ("net", ("net.weight", "net.bias")),
         ("[torch.nn.Parameter(torch.ones(2))]", ("[0]",)),
         ("dict(a=torch.nn.Parameter(torch.ones(2)))", ("['a']",)),
+        ("net.parameters()", ("net.weight", "net.bias")),
+        ("net.named_parameters()", ("net.weight", "net.bias")),
+        ("torch.nn.Linear(1, 1).named_parameters()", ("['weight']", "['bias']")),
+        ("[weight, {'a': (net.bias,)}]", ("weight", "net.bias")),
     ],
 )
 def test_a_module_without_a_name_has_named_parameters(
@@ -222,6 +226,14 @@ def test_a_module_without_a_name_has_named_parameters(
     rows = capsys.readouterr().out.partition("made at\n")[2].splitlines()
     assert [row.split()[0] for row in rows if row.strip()] == list(names)
     assert "" not in ip.user_ns
+
+
+def test_an_iterator_of_the_users_is_not_used_up(ip: Any, run_cell: Any, capsys: Any) -> None:
+    run_cell("import torch\nleft = torch.nn.Linear(2, 1).parameters()")
+    run_cell("%autograd left", fails=True)
+    assert "such as net.parameters()" in capsys.readouterr().err
+    run_cell("n = len(list(left))")
+    assert ip.user_ns["n"] == 2
 
 
 def test_every_cell(ip: Any, run_cell: Any, capsys: Any) -> None:
