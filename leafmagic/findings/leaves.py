@@ -209,7 +209,18 @@ def stayed_behind(
         for node in ast.walk(function)
         if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
     ]
-    return bool(uses) and all(id(node) in inside for node in uses)
+    if not uses or not all(id(node) in inside for node in uses):
+        return False
+    return (
+        place.returned
+        or any(not word.isidentifier() for word in place.targets)
+        or any(
+            isinstance(part, ast.Name) and part.id in place.targets
+            for node in ast.walk(function)
+            if isinstance(node, ast.Return | ast.Yield)
+            for part in (node.value, *getattr(node.value, "elts", ()))
+        )
+    )
 
 
 def is_lost(model: Model, leaf: TensorRecord, record: TensorRecord) -> bool:

@@ -72,6 +72,11 @@ PASTED = {
         "v = table(3)\nv.sum().backward()\ngot = v.grad",
         "    v = w.view(1, n).detach().requires_grad_()",
     ),
+    "a local of a function that returns two": (
+        "def table(n):\n    w = torch.ones(n, requires_grad=True)\n    v = w.view(1, n)\n"
+        "    return v, n\nv, n = table(3)\nv.sum().backward()\ngot = v.grad",
+        "    v = w.view(1, n).detach().requires_grad_()",
+    ),
     "a local of a constructor": (
         "class A:\n    def __init__(self, n):\n        w = torch.ones(n, requires_grad=True)\n"
         "        self.w = w * 0.1\na = A(3)\na.w.sum().backward()\ngot = a.w.grad",
@@ -113,6 +118,10 @@ NOT_HIDDEN = {
     "read inside the function": (
         "def f(n):\n    w = torch.ones(n, requires_grad=True)\n    h = w * 2\n"
         "    h.sum().backward()\n    return h, h.grad\nh, got = f(3)"
+    ),
+    "read by a helper that the function calls": (
+        "def g(t):\n    t.sum().backward()\n    return t.grad\ndef f(n):\n"
+        "    w = torch.ones(n, requires_grad=True)\n    h = w * 2\n    return g(h)\nf(3)"
     ),
     "the leaf is given away, too": (
         "def f(n):\n    w = torch.ones(n, requires_grad=True)\n    h = w * 2\n"
