@@ -257,6 +257,9 @@ def _node_at(code: CodeType, lasti: int, line: int, span: Span) -> tuple[ast.AST
             node = statement.value
     if isinstance(node, ast.For | ast.AsyncFor):
         return node.iter, text
+    if isinstance(node, ast.Tuple | ast.List) and isinstance(node.ctx, ast.Store):
+        around = _parent(node)  # a tensor is taken apart: what is assigned counts
+        node = around.value if isinstance(around, ast.Assign) else node
     return node, text
 
 

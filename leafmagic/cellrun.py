@@ -17,10 +17,18 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import UsageError
 
 from leafmagic.cell import CellSource
-from leafmagic.celltext import describe_traced, describe_whole, label_of, lend_lines, measures
+from leafmagic.celltext import (
+    describe_traced,
+    describe_whole,
+    label_of,
+    lend_lines,
+    measures,
+    only_asks,
+)
 from leafmagic.errors import StrictError
 from leafmagic.guard import TracebackHook, guarded, note
 from leafmagic.options import Options
+from leafmagic.recording import NEWEST, Trace, forget
 from leafmagic.screen import WarmUp
 
 if TYPE_CHECKING:
@@ -49,6 +57,12 @@ class Run:
     error: BaseException | None = None
     automatic: bool = False
     warned: bool = False
+    into: str = ""
+    """The name to bind to the trace in the end, if it saw anything."""
+    bound: Any = None
+    """What that name stood for in the beginning."""
+    before: list[Trace] = field(default_factory=list)
+    """The newest trace when this one began."""
     lent: tuple[str, Any] | None = None
     """A file name that has lines in `linecache` for this run only, and the entry of ours."""
     asked: tuple[str, ...] = ()
@@ -118,8 +132,8 @@ class CellRunner:
         if self.current is not None:
             with guarded("numbering a nested cell"):
                 self._label_nested(self.current, execution)
-        always = self.always()
-        if always is None or self.current is not None or measures(info.raw_cell or ""):
+        always, raw = self.always(), info.raw_cell or ""
+        if always is None or self.current is not None or measures(raw) or only_asks(raw):
             return
         options, into = always
         with guarded("beginning the trace"):
@@ -239,11 +253,14 @@ class CellRunner:
         shell = self.shell
         source = replace(source, id=getattr(execution.info, "cell_id", None) or "")
         trace = Tracer(options, cell=source, namespace=shell.user_ns, label=label)
-        trace.shown = options.mode != "off"
+        trace.shown, trace.automatic = options.mode != "off", automatic
         run = Run(trace, source.label, options, automatic=automatic, nested=nested)
+        run.before = NEWEST[-1:]
         execution.run = run
         try:
-            if into:
+            if into and automatic:
+                run.into, run.bound = into, self.shell.user_ns.get(into)
+            elif into:
                 self.shell.user_ns[into] = trace
             run.lent = lend_lines(self.shell, source)
             run.hook = TracebackHook(self.shell, run.explain)
@@ -273,9 +290,10 @@ class CellRunner:
         error = _error_of(result) or (run.error if result is None else None)
         with guarded("ending the trace"):
             _close(run, error)
-            made = (record.made.site for record in run.trace.model.tensors.values())
-            if run.trace.findings or any(made):
+            if not getattr(run.trace, "idle", False):
                 self.finished = run.trace
+                if run.into and self.shell.user_ns.get(run.into) is run.bound:
+                    self.shell.user_ns[run.into] = run.trace
         if run.screen is not None:
             with guarded("the display"):
                 run.screen.close()
@@ -331,6 +349,8 @@ def _close(run: Run, error: BaseException | None = None) -> None:
         run.trace.stop(error)
         raise
     finally:
+        if run.automatic and getattr(run.trace, "idle", False):
+            forget(run.trace, run.before)
         if run.hook is not None:
             run.hook.remove()
         # IPython may have put an entry of its own there since, when it compiled the cell.
@@ -339,12 +359,15 @@ def _close(run: Run, error: BaseException | None = None) -> None:
 
 
 def _say_unseen(trace: Tracer, names: tuple[str, ...]) -> None:
-    """Say which names never stood for a tensor, so that nothing was retained."""
+    """Say for which names nothing was retained, as a rule because no tensor had them."""
     model = trace.model
     known = {name for _, name in model.history} | {record.hint for record in model.slots.records}
     unseen = [name for name in dict.fromkeys(names) if name not in known]
     if unseen:
         note(f"--retain {', '.join(unseen)}: no tensor had that name")
+    missed = trace.retainer.missed(name for name in names if name not in unseen)
+    if missed:
+        note(f"--retain: {missed}")
 
 
 def _part_of_cell(around: str, raw: str) -> str:

@@ -44,6 +44,13 @@ def measures(raw: str) -> bool:
     return raw.split(maxsplit=1)[:1] in [[magic] for magic in MEASURING]
 
 
+def only_asks(raw: str) -> bool:
+    """Tell whether a cell has nothing but lines such as ``%autograd report``."""
+    lines = [line.split(maxsplit=1) for line in raw.splitlines() if line.strip()]
+    words = [line[0] for line in lines if not line[0].startswith("#")]
+    return bool(words) and {*words} <= {"%autograd", "%leafmagic"}
+
+
 def describe_whole(shell: Any, info: Any, number: int) -> CellSource:
     """Describe a cell that is about to run; it is not compiled yet."""
     raw = info.raw_cell

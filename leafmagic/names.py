@@ -23,7 +23,7 @@ from leafmagic.log import EventLog
 from leafmagic.looks import AttributeStored, Bound, Event
 from leafmagic.owners import is_users_name
 from leafmagic.peeks import inside, is_a, method_of, parts_of, registered_in
-from leafmagic.retaining import retain_if_possible
+from leafmagic.retaining import Retainer
 from leafmagic.sites import Sites
 from leafmagic.statements import AttributeStore, Statement, attribute_stores
 
@@ -38,8 +38,8 @@ class NameWatch:
     sites : Sites
     ledger : Ledger
     log : EventLog
-    retain : tuple of str
-        Names whose tensors get ``retain_grad()`` as soon as they can have it.
+    retainer : Retainer
+        What keeps the gradients of names that were asked for.
     """
 
     def __init__(
@@ -47,14 +47,12 @@ class NameWatch:
         sites: Sites,
         ledger: Ledger,
         log: EventLog,
-        retain: tuple[str, ...] = (),
+        retainer: Retainer,
     ) -> None:
         self._sites = sites
         self._ledger = ledger
         self._log = log
-        self._retain = frozenset(retain)
-        self.hooks: list[Any] = []
-        """Handles of the hooks on what was retained; they are to be removed in the end."""
+        self._retainer = retainer
         self._pointed: dict[str, int] = {}
         self._repeats: dict[str, Any] = {}
         self._last: dict[str, int] = {}
@@ -97,8 +95,6 @@ class NameWatch:
                 self._look(name, value, binding.get(name), filename, final=True)
         for name in {*self._pointed, *binding} - set(namespace):
             self._look(name, _MISSING, binding.get(name), filename, final=True)
-        while self.hooks:
-            self.hooks.pop().remove()
 
     def stray_attributes(
         self, text: str, label: str, namespace: Mapping[str, Any]
@@ -160,8 +156,7 @@ class NameWatch:
             again = repeat is not None and self._repeats.get(name) is repeat
             self._repeats[name] = repeat
             self._report(name, tid, statement, filename, again=again)
-            if name in self._retain:
-                retain_if_possible(value, tid, self._log, self.hooks)
+            self._retainer.keep(name, value)
 
     def _report(
         self,

@@ -34,9 +34,12 @@ class Trace:
     ----------
     running : bool
         Whether it is still recording.
+    automatic : bool
+        Whether every cell is traced, and nobody asked for this one.
     """
 
     running: bool = False
+    automatic: bool = False
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
@@ -52,6 +55,17 @@ class Trace:
     def findings(self) -> tuple[Finding, ...]:
         """What was found, ordered by line."""
         return self._findings
+
+    @property
+    def idle(self) -> bool:
+        """Whether the code did nothing with torch, so far."""
+        model: Any = getattr(self, "model", None)
+        if model is None:
+            return False
+        if self.findings or model.passes:  # what was recorded is folded now
+            return False
+        records = list(model.tensors.values())
+        return not any(r.made.site or r.used or r.cleared or r.writes for r in records)
 
     def document(self) -> dict[str, Any]:
         """Return everything as JSON-ready values."""
@@ -276,5 +290,17 @@ def load(path: str | Path) -> Trace:
 
 
 def last() -> Trace | None:
-    """Return the newest trace that was started, or None."""
+    """Return the newest trace that was started, or None.
+
+    Where every cell is traced, that is not the trace of a cell that does nothing with torch,
+    such as one that asks for the last trace.
+    """
+    if NEWEST and NEWEST[-1].automatic and NEWEST[-1].idle:
+        return NEWEST[-2] if NEWEST[1:] else None
     return NEWEST[-1] if NEWEST else None
+
+
+def forget(trace: Trace, before: list[Trace]) -> None:
+    """Let the trace that was the newest before one be it again."""
+    if len(NEWEST) == 1 and NEWEST[0] is trace:
+        NEWEST[:] = before

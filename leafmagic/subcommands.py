@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set, ValuesView
 from functools import lru_cache
+from itertools import islice, takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from leafmagic.findings import Finding
 
 WORDS = ("on", "off", "status", "report", "why", "save", "explain", "fix")
+_MOST_ITEMS = 100_000
 _NUMBER = re.compile(r"Cell In\[(\d+)\]")
 
 
@@ -187,7 +189,7 @@ class Subcommands:
 
     def draw(self, expression: str, options: Options) -> None:
         """Draw the graph behind a tensor, or behind a module's parameters."""
-        value = self._evaluate(expression)
+        value = spread(self._evaluate(expression), expression)
         tensors = tensors_of(value)
         if not tensors:
             raise UsageError(f"{expression} is neither a tensor nor a module with parameters")
@@ -237,14 +239,45 @@ def is_tensor(value: Any) -> bool:
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def spread(value: Any, expression: str) -> Any:
+    """Return what an iterator gives, such as that of ``net.parameters()``, in a list or dict.
+
+    One that a variable holds is left alone: the code that comes may want to go through it.
+
+    Raises
+    ------
+    UsageError
+        If it is such a one.
+    """
+    if not isinstance(value, Iterator):
+        return value
+    if not expression.rstrip().endswith(")"):
+        raise UsageError(
+            f"{expression} is an iterator, which drawing would use up; write what makes it, "
+            "such as net.parameters()"
+        )
+    items = list(takewhile(tensors_of, islice(value, _MOST_ITEMS)))
+    pairs = [item for item in items if isinstance(item, tuple) and len(item) == 2]
+    return dict(pairs) if items and len(pairs) == len(items) else items
+
+
 def tensors_of(value: Any) -> list[Any]:
-    """Return the tensors of a tensor, a module, or a flat collection of tensors."""
+    """Return the tensors of a tensor, a module, or a collection of those; each once."""
     torch = sys.modules.get("torch")
     if torch is None:
         return []
-    if isinstance(value, torch.nn.Module):
-        return list(value.parameters())
-    if isinstance(value, dict):
-        value = list(value.values())
-    items = value if isinstance(value, list | tuple) else [value]
-    return [item for item in items if isinstance(item, torch.Tensor)]
+    found: dict[int, Any] = {}
+    stack, seen = [value], {id(value)}
+    while stack:
+        item = stack.pop()
+        if isinstance(item, torch.nn.Module):
+            item = list(item.parameters())
+        elif isinstance(item, Mapping):
+            item = list(item.values())
+        if isinstance(item, torch.Tensor):
+            found.setdefault(id(item), item)
+        elif isinstance(item, list | tuple | Set | ValuesView):
+            inner = [part for part in item if id(part) not in seen]
+            seen.update(map(id, inner))
+            stack.extend(reversed(inner))
+    return list(found.values())

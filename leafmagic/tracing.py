@@ -68,6 +68,8 @@ class Tracer(Trace):
         Every place in the code that was met.
     meter : Meter
         What measures gradients.
+    retainer : Retainer
+        What keeps gradients by name.
     loops : tuple of Loop
         The loops that run, the outermost first.
     shown : bool
@@ -107,13 +109,11 @@ class Tracer(Trace):
         self.loops: tuple[Loop, ...] = ()
         self._recorder.ops.on_overwritten = self._overwritten
         self._recorder.accesses.on_unfilled = self._recorder.on_refused_copy = self._own
-        self._log = self._recorder.log
-        ledger, retain = self._recorder.ledger, self.options.retain
-        self._watch = names.NameWatch(self.sites, ledger, self._log, retain)
+        self._log, ledger = self._recorder.log, self._recorder.ledger
+        self.retainer = Retainer(self.sites, ledger, self._log, self.options.retain)
+        self._watch = names.NameWatch(self.sites, ledger, self._log, self.retainer)
         if self.options.retain:
-            hooks = self._watch.hooks
-            retainer = Retainer(self.sites, ledger, self._log, retain, hooks)
-            self._recorder.ops.on_output = retainer.output
+            self._recorder.ops.on_output = self.retainer.output
         self._built: tuple[tuple[int, str], AutogradGraph] | None = None
         self._explained: set[int] = set()
         self._paths = ParameterPaths(self.sites, lambda: self._namespace or {})
@@ -164,6 +164,7 @@ class Tracer(Trace):
             self._note(ours)
         self._recorder.accesses.telling = self.shown and not _UNFILLED & {*self.options.ignore}
         self._own_s += time.perf_counter() - started
+        self.retainer.start()
         self._recorder.install(self._namespace)
 
     def stop(self, error: BaseException | None = None) -> None:
@@ -193,6 +194,8 @@ class Tracer(Trace):
                 self.model.error = ""  # of what the code caught, or of a cell inside this one
         except Exception as ours:
             self._note(ours)
+        finally:
+            self._notes += self.retainer.finish(tell=self._entered > 0 and error is None)
         self._own_s += time.perf_counter() - started
         self._namespace = None
         if NEWEST[-1:] == [self]:

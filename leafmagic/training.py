@@ -133,17 +133,33 @@ def _table(model: Model, boxes: Mapping[str, Node]) -> list[dict[str, Any]]:
     """Describe the parameters of modules and the named leaves that are trained.
 
     Those of one module stand together, in the order in which the modules have them. What
-    the trace did not meet is known when it has ended.
+    the trace did not meet is known when it has ended. What other code left behind in the
+    namespace, and takes no part here, is left out.
     """
+    part = _taking_part(model)
+    near = [held for held in model.held if held.tid in part]
+    roots = {held.root for held in near}
+    optimizers = {one for held in near for one in held.optimizers}
+    beside = [
+        held
+        for held in model.held
+        if held.root in roots or not optimizers.isdisjoint(held.optimizers)
+    ]
+    part.update(held.tid for held in beside)
     found = [
         record
         for record in model.slots.records
-        if (record.seen.parameter and record.registered)
-        or (record.is_leaf and record.requires_grad and (any_current(record) or record.path))
+        if (record.seen.parameter and record.registered and (not model.held or record.tid in part))
+        or (
+            record.is_leaf
+            and record.requires_grad
+            and record.tid in part
+            and (any_current(record) or record.path)
+        )
     ]
     rows = {r.tid: _parameter(model, r, boxes) for r in found[:_MOST_PARAMETERS]}
     table: dict[Any, dict[str, Any]] = {}
-    for held in model.held[:_MOST_PARAMETERS]:
+    for held in beside[:_MOST_PARAMETERS]:
         if not held.parameter or not held.registered:
             continue
         if held.tid in rows:
@@ -151,6 +167,19 @@ def _table(model: Model, boxes: Mapping[str, Node]) -> list[dict[str, Any]]:
         elif held.tid < 0:
             table[held.path] = _unmet(held)
     return [*{**table, **rows}.values()]
+
+
+def _taking_part(model: Model) -> set[int]:
+    """Return the tids of what the code made, computed with, or touched."""
+    part: set[int] = set()
+    for record in model.slots.records:
+        part.update(record.inputs)
+        touched = record.made.site or record.used or record.cleared or record.writes
+        if touched or model.gradients.of(record.tid) is not None:
+            part.add(record.tid)
+    for node in model.nodes.values():
+        part.update(node.inputs)
+    return part
 
 
 def _unmet(held: Held) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import re
 
 _MAKERS = re.compile(
     r"^(new_)?(tensor|rand\w*|zeros\w*|ones\w*|empty\w*|full\w*|arange|range|linspace|logspace|eye"
-    r"|normal|complex|sparse_\w+|\w+_window|tril_indices|triu_indices)$"
+    r"|normal|complex|sparse_\w+|\w+_window|tril_indices|triu_indices|Variable)$"
 )
 """Functions of torch that take the flag, and make the same values without it."""
 

@@ -82,7 +82,12 @@ class HiddenLeaf(Rule):
         if made is None:
             return self._made_before(model, record, meant, variable, read)
         origin = made_at(model, meant.leaf)
-        if meant.anonymous:
+        if meant.anonymous and meant.leaf.names:
+            at = "" if origin is None else f" of line {origin.line}"
+            which = (
+                f"the leaf, the local `{best_name(meant.leaf)}`{at}, stays behind in the function"
+            )
+        elif meant.anonymous:
             leaf = _short(origin.source) if origin is not None else meant.leaf.made.what
             inside = f"is what `{leaf}` makes inside this line, and it" if leaf else "behind it"
             which = f"the leaf {inside} has no name"
@@ -175,7 +180,7 @@ class HiddenLeaf(Rule):
                 continue
             if not any(_mentions(word, name) for word in place.operands):
                 continue
-            meant = meant_leaf(model, record)
+            meant = meant_leaf(model, record, place)
             if meant is not None:
                 found = True
                 yield self._told(model, record, meant, name, place)

@@ -9,9 +9,11 @@ from leafmagic.cell import Place
 from leafmagic.edits import Edit
 from leafmagic.findings import fixes, rewrites
 from leafmagic.findings.leaves import CONVERSIONS, is_through, made_at
-from leafmagic.findings.texts import text_at
+from leafmagic.findings.texts import Text, text_at
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord
+
+Edits = tuple[Edit, ...]
 
 _FORMS = (CONVERSIONS - {"requires_grad_", "expand", "expand_as", "broadcast_to", "pin_memory"}) | {
     "getitem",
@@ -32,6 +34,9 @@ _FEW, _MOST = 3, 50
 _Loop = ast.For | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Assert)
+
+
 class Way(NamedTuple):
     """How to come by a gradient.
 
@@ -45,7 +50,7 @@ class Way(NamedTuple):
 
     called: str
     fix: str
-    edits: tuple[Edit, ...]
+    edits: Edits
 
 
 def way(model: Model, record: TensorRecord, variable: str, read: Place) -> Way:
@@ -155,7 +160,7 @@ def retained(
     same = (made.filename, made.function) == (read.filename, read.function)
     if variable in made.targets or (same and loop is None):
         edits = rewrites.retained(model, made, read, variable, made.line)
-        return Way(variable, f"{call}, after line {made.line}", edits)
+        return Way(variable, *_after(model, made, variable, edits))
     bound = [name for name in record.names if name.line is not None]
     here = [name for name in bound if (name.scope, name.name) == (read.scope, variable)]
     outer = [name for name in bound if not name.scope and name.current]
@@ -166,10 +171,54 @@ def retained(
         spelt, line, label = made.targets[0], made.line, made.label
     else:
         return Way(variable, f"{call}, on what line {read.line} calls `{variable}`", ())
-    cell = "" if label in ("", made.label) else f" of {label}"
-    fix = f"{spelt}.retain_grad()  # before backward, after line {line}{cell}"
-    edits = () if cell else rewrites.retained(model, made, read, spelt, line)
-    return Way(spelt if read.scope else variable, fix, edits)
+    called = spelt if read.scope else variable
+    if label not in ("", made.label):
+        fix = f"{spelt}.retain_grad()  # before backward, after line {line} of {label}"
+        return Way(called, fix, ())
+    edits = rewrites.retained(model, made, read, spelt, line)
+    there = made if line is None else rewrites.at_line(made, line)
+    if there is None:
+        return Way(called, f"{spelt}.retain_grad()  # before backward, after line {line}", edits)
+    return Way(called, *_after(model, there, spelt, edits))
+
+
+def _after(model: Model, place: Place, name: str, edits: Edits) -> tuple[str, Edits]:
+    """Return the fix, and the edits, that retain a gradient behind the statement of a place."""
+    call = f"{name}.retain_grad()"
+    text = text_at(place)
+    found = text.statement(place)
+    if found is None or not isinstance(found, _SIMPLE):
+        return f"{call}  # before backward, after line {place.line}", edits
+    last = found.end_lineno or place.line
+    passes = [model.place(done.site) for done in model.passes[-_MOST:]]
+    if any(
+        at is not None and at.filename == place.filename and found.lineno <= at.line <= last
+        and text.statement(at) is found
+        for at in passes
+    ):  # fmt: skip
+        apart = _apart(text, found, name, call)
+        if apart:
+            edits = fixes.replace_statement(place, apart)
+            return fixes.pasted(place, edits) or apart, edits
+        return f"bind `{name}` above line {found.lineno}, and call {call} there", ()
+    row = text.row(found)
+    if row.below or row.statements[-1] is not found:
+        whole = fixes.pasted(place, edits)
+        if whole:
+            return whole, edits
+    return f"{call}  # before backward, after line {last}", edits
+
+
+def _apart(text: Text, found: ast.stmt, name: str, call: str) -> str:
+    """Take ``(h := x * 2)`` out of the beginning of a statement; empty where it is not there."""
+    words = text.words(found)
+    for node in ast.walk(found):
+        if isinstance(node, ast.NamedExpr) and node.target.id == name:
+            inner = f"({text.words(node)})"
+            if isinstance(found, ast.Expr) and words.startswith(inner):
+                value = text.words(node.value)
+                return f"{name} = {value}\n{call}\n{name}{words.removeprefix(inner)}"
+    return ""
 
 
 def loop_of(read: Place, variable: str) -> _Loop | None:
@@ -233,8 +282,8 @@ def _in_a_loop(model: Model, variable: str, made: Place, read: Place, loop: _Loo
         return Way(variable, f"{call}  # before backward, in line {line}", edits)
     if len(made.targets) == 1 and not made.unpacked and fixes.is_kept(made.targets[0]):
         (name,) = made.targets
-        fix = f"{name}.retain_grad()  # before backward, after line {made.line}"
-        return Way(name, fix, fixes.insert_after(made, f"{name}.retain_grad()"))
+        edits = fixes.insert_after(made, f"{name}.retain_grad()")
+        return Way(name, *_after(model, made, name, edits))
     part = loop if isinstance(loop, ast.For) else loop.generators[0]
     single = isinstance(part, ast.For) or (len(loop.generators) == 1 and not part.ifs)  # type: ignore[union-attr]
     calls = [node.func for node in ast.walk(part.iter) if isinstance(node, ast.Call)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from leafmagic.cell import Place
 from leafmagic.events import Accessed
+from leafmagic.findings import flagging
 from leafmagic.findings.texts import Text, text_at
 from leafmagic.model import Model
 from leafmagic.reach import reach
@@ -100,8 +101,14 @@ def _leaves_by_graph(model: Model, record: TensorRecord) -> list[TensorRecord]:
     return found
 
 
-def meant_leaf(model: Model, record: TensorRecord) -> Meant | None:
-    """Find the leaf that a non-leaf hides: by conversions only, or made in its own line."""
+def meant_leaf(model: Model, record: TensorRecord, read: Place | None = None) -> Meant | None:
+    """Find the leaf that a non-leaf hides: by conversions only, or made in its own line.
+
+    Parameters
+    ----------
+    read : Place, optional
+        Where its gradient is read: only there a name that a function gave counts.
+    """
     current, converted = record, True
     for _ in range(50):
         parents = [
@@ -114,15 +121,18 @@ def meant_leaf(model: Model, record: TensorRecord) -> Meant | None:
         current = parents[0]
         if current.is_leaf:
             here = is_anonymous(current) and _made_inside(model, current, record)
-            return Meant(current, True, here)
+            return Meant(current, True, here or stayed_behind(model, current, record, read))
     if record.seen.base >= 0 and record.made.site == 0:
         base = model.tensors.get(record.seen.base)
         if base is not None and base.is_leaf and base.requires_grad:
             return Meant(base, True, is_anonymous(base))
     converted = False
-    for leaf in leaves_behind(model, record):
+    behind = leaves_behind(model, record)
+    for leaf in behind:
         if is_anonymous(leaf) and _made_inside(model, leaf, record):
             return Meant(leaf, converted, True)
+    if len(behind) == 1 and stayed_behind(model, behind[0], record, read):
+        return Meant(behind[0], converted, True)
     return None
 
 
@@ -146,11 +156,71 @@ def _made_inside(model: Model, leaf: TensorRecord, record: TensorRecord) -> bool
     """
     if same_statement(model, leaf, record) or _parameter_here(model, leaf, record):
         return True
+    if leaf.made.site == 0 and _sets_flag(model.place(record.made.site)):
+        return True
     made, place = made_at(model, leaf), made_at(model, record)
     if made is None or place is None or made.function in ("", "<module>", place.function):
         return False
     maker = re.escape(made.function.rpartition(".")[2])
     return re.search(rf"(?<!\w){maker}\(", place.statement or place.text) is not None
+
+
+def _sets_flag(place: Place | None) -> bool:
+    """Tell whether an expression lets what it makes itself require grad.
+
+    Where torch does not show what makes it, as with ``from_numpy`` and ``Variable``.
+    """
+    if place is None or not flagging.bare(place.source)[1]:
+        return False
+    for node in ast.walk(ast.parse(f"({place.source})")):
+        if not isinstance(node, ast.Call):
+            continue
+        if any(given.arg == "requires_grad" for given in node.keywords):
+            return True
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
+            return isinstance(node.func.value, ast.Call)
+    return False
+
+
+def stayed_behind(
+    model: Model, leaf: TensorRecord, record: TensorRecord, read: Place | None
+) -> bool:
+    """Tell whether a leaf was a local variable of a function that gave away what it computed.
+
+    The function does nothing else with it, and the gradient is read outside of it.
+    """
+    made, place = made_at(model, leaf), made_at(model, record)
+    if made is None or place is None or read is None or leaf.path or leaf.seen.parameter:
+        return False
+    where = made.filename, made.function
+    if made.function in ("", "<module>") or where != (place.filename, place.function):
+        return False
+    if where == (read.filename, read.function) or any(not name.scope for name in leaf.names):
+        return False
+    text = text_at(place)
+    statement = text.statement(place)
+    function = None if statement is None else text.source.function(statement)
+    if statement is None or function is None:
+        return False
+    inside = {id(node) for node in ast.walk(statement)}
+    names = {name.name for name in leaf.names}
+    uses = [
+        node
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load)
+    ]
+    if not uses or not all(id(node) in inside for node in uses):
+        return False
+    return (
+        place.returned
+        or any(not word.isidentifier() for word in place.targets)
+        or any(
+            isinstance(part, ast.Name) and part.id in place.targets
+            for node in ast.walk(function)
+            if isinstance(node, ast.Return | ast.Yield)
+            for part in (node.value, *getattr(node.value, "elts", ()))
+        )
+    )
 
 
 def is_lost(model: Model, leaf: TensorRecord, record: TensorRecord) -> bool:
@@ -223,7 +293,7 @@ def classify_read(
     meant : Meant or None
         The leaf that has the gradient, where it is one in particular.
     """
-    meant = meant_leaf(model, record)
+    meant = meant_leaf(model, record, place)
     if meant is not None and (meant.anonymous or is_lost(model, meant.leaf, record)):
         return "hidden_leaf", meant
     before = rebinding_of(model, record, place.scope, variable)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leafmagic.cell import Place
-from leafmagic.findings import mends
+from leafmagic.findings import fixes, mends
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.ends import Cut, cut_at, first_cut, missed, path_of, word_for
 from leafmagic.findings.reaching import reaching, values_behind
@@ -42,7 +42,7 @@ class NoLongerReaches(Rule):
     The cell was changed and ran again. Nothing fails: the loss is a number as before, and
     other leaves still get their gradients. But from this variable on, what is computed
     goes into the loss as a constant. That may be wanted, and so it is only told, once,
-    with the line that cuts the graph now.
+    with the line that cuts the graph now. A leaf that is frozen by its flag is not told of.
 
     Failing cell::
 
@@ -201,8 +201,9 @@ def _cut_of(
         return None
     if not was_leaf:
         return cut_at(model, reaching(model), record) or _upstream(model, record)
-    flagged = record.flagged[-1].site if record.flagged else record.made.site
-    place = model.place(flagged)
+    place = model.place(record.made.site)
+    if record.flagged or (place is not None and fixes.keyword(place, "requires_grad") == "False"):
+        return None  # It was frozen, and on purpose.
     here = place is not None and place.label == model.session.label(model.run)
     return Cut("other", record, record, place) if here and record.is_leaf else None
 

@@ -244,6 +244,76 @@ def test_retain(place: str) -> None:
     assert ran.node("h").state == "retained"
 
 
+NET = """import torch.nn.functional as F
+class Act(torch.nn.Module):
+    def forward(self, x):
+        return torch.relu(x)
+class N(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1, self.act, self.fc2 = torch.nn.Linear(2, 3), Act(), torch.nn.Linear(3, 1)
+        self.enc = torch.nn.Sequential(self.fc1, torch.nn.Sequential(torch.nn.Tanh(), Act()))
+        self.rnn = torch.nn.LSTM(2, 3)
+    def forward(self, x):
+        {body}
+net = N()
+x = torch.ones(4, 2)
+"""
+
+
+def through(line: str, use: str = "self.fc2(h)") -> str:
+    body = f"{line}\n        self.h = h\n        return {use}"
+    return NET.replace("{body}", body) + "net(x).sum().backward()\ngrad = net.h.grad"
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        through("h = self.fc1(x)"),
+        through("h = self.act(self.fc1(x))"),
+        through("h = self.enc(x)"),
+        through("h: torch.Tensor = self.enc(x)"),
+        through("h, _ = self.rnn(x)"),
+        through("(h := self.fc1(x))", "h.exp()"),
+        through("h = (lambda t: self.enc(t))(x)"),
+        through("h = [self.fc1(x)][0]", "self.fc2(F.relu(h))"),
+        through("h = x")
+        .replace("self.h = h", "for layer in (self.fc1, self.act):\n            h = layer(h)\n        self.h = h"),
+        NET.replace("{body}", "return x")
+        + "def f(m, x):\n    h = m[1](m[0](x))\n    return h.grad_fn and (h, h.sum())\n"
+        + "h, loss = f(net.enc, x)\nloss.backward()\ngrad = h.grad",
+    ],
+)  # fmt: skip
+def test_retain_what_a_module_makes_inside_a_function(cell: str) -> None:
+    ran = run_traced(cell, retain=("h",))
+    check_well(ran)
+    assert ran.ns["grad"] is not None
+    retained = [n for n in ran.trace.graph.nodes if n.state == "retained"]
+    assert len(retained) == (2 if "for layer" in cell else 1)
+    hooks = torch.nn.modules.module
+    assert not hooks._global_forward_hooks
+    assert not hooks._global_forward_pre_hooks
+
+
+def test_retain_in_a_script() -> None:
+    net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1))
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        h = net[0](x)
+        net.h = h
+        return net[1](h)
+
+    with leafmagic.trace(retain=["h", "k"]) as trace:
+        f(torch.ones(1, 2)).sum().backward()
+    assert net.h.grad is not None
+    assert trace.document()["status"]["notes"] == ["nothing called `k` was retained"]
+    with leafmagic.trace(retain=["h"]) as trace:
+        h = net[0](torch.ones(1, 2))
+        net[1](h).sum().backward()
+    assert h.grad is not None
+    assert trace.document()["status"]["notes"] == []
+
+
 def test_retain_of_names_that_cannot() -> None:
     ran = run_traced(
         "h = 3\nk = torch.ones(2)\nw = torch.ones(2, requires_grad=True)\ny = w * 2",

@@ -100,9 +100,29 @@ def test_a_leaf_without_its_flag(run: Any) -> None:
     (found,) = run(cell.replace(", requires_grad=True", ""), "c")
     assert (found.variable, found.line) == ("p", 1)
     assert found.fix == "p = torch.ones(3, requires_grad=True)"
-    run(cell, "c")
-    (found,) = run(cell.replace("\nq", "\np.requires_grad_(False)\nq"), "c")
-    assert (found.variable, found.line) == ("p", 2)
+
+
+FREEZE = {
+    "by the method": "w.requires_grad_(False)",
+    "by the flag": "w.requires_grad = False",
+    "where it is made": "w = torch.ones(3, requires_grad=False)",
+    "as a module": "net[0].requires_grad_(False)",
+    "one by one": "for p in net[0].parameters():\n    p.requires_grad = False",
+    "after a mistake": "net[0].requires_grad_(False)",
+    "for an evaluation": "net.eval()\nwith torch.no_grad():\n    loss = net(x).sum()\n    loss.item()",
+}
+
+
+@pytest.mark.parametrize("case", FREEZE)
+def test_what_is_frozen_on_purpose_is_not_lost(run: Any, case: str) -> None:
+    run("net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))")
+    cell = "x = torch.ones(2, 3) * v\nloss = (net(x) * w.exp()).sum()\nloss.backward()"
+    before = "net[0].requires_grad = False\n" if case == "after a mistake" else ""
+    assert run(before + cell, "c") == []
+    again = f"{FREEZE[case]}\n{cell}"
+    if case == "for an evaluation":
+        again = f"{cell}\n{FREEZE[case]}"
+    assert run(again, "c") == []
 
 
 def test_a_block_of_several_lines_is_never_half_a_fix(run: Any) -> None:

@@ -215,6 +215,40 @@ net(torch.randn(2, 3)).sum().backward()
     assert table["net.head.weight"]["norm"] > 0
 
 
+LEFT = """
+w = torch.ones(3, requires_grad=True)
+b_left = torch.ones(1, requires_grad=True)
+m, other = torch.nn.Linear(3, 1), torch.nn.Linear(2, 2)
+group = torch.ones(2, requires_grad=True)
+spare = torch.ones(2, requires_grad=True)
+opt = torch.optim.SGD([*m.parameters(), group, *other.parameters()], lr=0.1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "more"),
+    [
+        ("m(torch.ones(2, 3)).sum().backward()", set()),
+        ("m(torch.ones(2, 3)).sum().backward()\n    opt.step()",
+         {"group", "other.weight", "other.bias"}),
+        ("(m(torch.ones(2, 3)) * w.detach()).sum().backward()", {"w"}),
+        ("new = torch.ones(2, requires_grad=True)\n    m(torch.ones(2, 3)).sum().backward()",
+         {"new"}),
+        ("spare.grad = None\n    m(torch.ones(2, 3)).sum().backward()", {"spare"}),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "given", ["m.parameters()", "[*m.parameters(), group, *other.parameters()]"]
+)
+def test_what_other_cells_left_behind_is_not_listed(use: str, more: set[str], given: str) -> None:
+    before = run_traced(LEFT.replace("[*m.parameters(), group, *other.parameters()]", given))
+    ran = run_traced(f"for i in range(3):\n    {use}", before.ns)
+    names = {row["name"] for row in training(ran)["parameters"]}
+    if given == "m.parameters()":
+        more = more - {"group", "other.weight", "other.bias"}
+    assert names == {"m.weight", "m.bias"} | more
+
+
 def test_steps_and_histories_are_kept_with_a_saved_trace(tmp_path: Path) -> None:
     ran = run_traced(LOOP, grads="norm")
     trace = ran.trace

@@ -108,3 +108,60 @@ def test_retaining_is_not_the_advice_where_it_does_not_help(name: str) -> None:
     text, fix = IN_WORDS[name]
     (found,) = run_traced(text).trace.findings
     assert (found.code, found.fix, found.edits) == ("LM101", fix, ())
+
+
+X = "x = torch.ones(3, requires_grad=True)\n"
+WHERE = {
+    "over two lines": ("h = (x\n     * 2)\nh.sum().backward()", "h.retain_grad()  # before backward, after line 3"),
+    "over four lines": (
+        "h = torch.add(\n    x,\n    2,\n)\nh.sum().backward()",
+        "h.retain_grad()  # before backward, after line 5",
+    ),
+    "in a function": (
+        "def f(x):\n    h = (\n        x * 2\n    )\n    h.sum().backward()\n    return h\nh = f(x)",
+        "h.retain_grad()  # before backward, after line 5",
+    ),
+    "before backward on a line": (
+        "h = x * 2; h.sum().backward()",
+        "h = x * 2; h.retain_grad(); h.sum().backward()",
+    ),
+    "after another statement on a line": (
+        "n = 2; h = x * n\nh.sum().backward()",
+        "h.retain_grad()  # before backward, after line 2",
+    ),
+    "behind the head of a block": (
+        "if True: h = x * 2; h.sum().backward()",
+        "if True: h = x * 2; h.retain_grad(); h.sum().backward()",
+    ),
+    "named on the way to backward": (
+        "(h := x * 2).sum().backward()",
+        "h = x * 2\nh.retain_grad()\nh.sum().backward()",
+    ),
+    "named on the way, on a shared line": (
+        "n = 2; (h := x * n).sum().backward()",
+        "n = 2\nh = x * n\nh.retain_grad()\nh.sum().backward()",
+    ),
+    "named on the way to a loss": (
+        "loss = (h := x * 2).sum()\nloss.backward()",
+        "h.retain_grad()  # before backward, after line 2",
+    ),
+    "named deep inside": (
+        "print(torch.sum(h := x * 2).backward())",
+        "bind `h` above line 2, and call h.retain_grad() there",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WHERE)
+def test_the_gradient_is_retained_between_making_and_backward(name: str) -> None:
+    body, fix = WHERE[name]
+    ran = run_traced(f"{X}{body}\ngot = h.grad")
+    (found,) = ran.trace.findings
+    assert (found.code, found.variable, found.fix) == ("LM101", "h", fix)
+    if fix.startswith("bind"):
+        assert found.edits == ()
+        return
+    again = run_traced(ran.trace.fixed_source())
+    assert again.error is None
+    assert again.ns["got"] is not None
+    assert again.found == set()

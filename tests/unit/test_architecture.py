@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "marks": (),
     "modestack": (),
     "ledger": ("marks", "autograd", "events", "log"),
-    "retaining": ("autograd", "events", "ledger", "log", "looks", "sites"),
+    "retaining": ("autograd", "cell", "events", "ledger", "log", "looks", "sites"),
     "peeks": (),
     "owners": ("autograd", "cell", "events", "ledger", "looks", "peeks", "sites"),
     "holders": ("autograd", "cell", "ledger", "looks", "owners", "peeks"),
@@ -234,7 +234,16 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # The notebook.
     "screen": ("guard", "recording", "render"),
     "celltext": ("cell",),
-    "cellrun": ("cell", "celltext", "errors", "guard", "options", "screen", "tracing"),
+    "cellrun": (
+        "cell",
+        "celltext",
+        "errors",
+        "guard",
+        "options",
+        "recording",
+        "screen",
+        "tracing",
+    ),
     "subcommands": (
         "api",
         "cellrun",

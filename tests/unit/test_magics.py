@@ -332,7 +332,12 @@ def test_tensors_of() -> None:
     assert tensors_of(w)[0] is w
     assert len(tensors_of(net)) == 2
     assert len(tensors_of({"a": w, "b": 1})) == 1
-    assert len(tensors_of([w, (w,), w])) == 2
+    assert len(tensors_of([w, (w,), w])) == 1
+    assert len(tensors_of([w, (torch.zeros(1), {"a": [net]}), {torch.zeros(1)}])) == 5
+    assert len(tensors_of({"a": w}.values())) == 1
+    inside = [w]
+    inside.append(inside)  # type: ignore[arg-type]
+    assert len(tensors_of(inside)) == 1
     assert tensors_of("text") == []
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 import torch
+import torch._dynamo  # optimizers import it, and it changes torch
+
+import leafmagic
 
 CELL = """%%autograd --into t --mode off
 import torch
@@ -51,6 +54,7 @@ def test_strict_names_the_line(ip: Any, run_cell: Any) -> None:
     run_cell(CELL.replace("--mode off", "--mode off --strict --ignore nonleaf_grad_read"))
 
 
+NOTHING = "leafmagic: --retain: nothing called `no` was retained\n"
 SAID = "leafmagic: --retain no: no tensor had that name\n"
 
 
@@ -65,6 +69,9 @@ SAID = "leafmagic: --retain no: no tensor had that name\n"
         ("--retain no", "def f(no):\n    return (no * 2).sum()\nf(w * 2).backward()", ""),
         ("--retain no", "hs = [no * 2 for no in [w * 2, w * 3]]", ""),
         ("--retain no", "1 / 0", ""),
+        ("--retain no", "with torch.no_grad():\n    no = w * 2", NOTHING),
+        ("--retain no", "def f(x):\n    no = x.detach() * 2\n    return no\nf(w)", NOTHING),
+        ("--retain no", "no = w.detach()\nno = w * 2", ""),
         ("", "h = w * 2", ""),
     ],
 )
@@ -201,6 +208,10 @@ def test_draw_after_the_fact(
         ("net", ("net.weight", "net.bias")),
         ("[torch.nn.Parameter(torch.ones(2))]", ("[0]",)),
         ("dict(a=torch.nn.Parameter(torch.ones(2)))", ("['a']",)),
+        ("net.parameters()", ("net.weight", "net.bias")),
+        ("net.named_parameters()", ("net.weight", "net.bias")),
+        ("torch.nn.Linear(1, 1).named_parameters()", ("['weight']", "['bias']")),
+        ("[weight, {'a': (net.bias,)}]", ("weight", "net.bias")),
     ],
 )
 def test_a_module_without_a_name_has_named_parameters(
@@ -217,6 +228,14 @@ def test_a_module_without_a_name_has_named_parameters(
     assert "" not in ip.user_ns
 
 
+def test_an_iterator_of_the_users_is_not_used_up(ip: Any, run_cell: Any, capsys: Any) -> None:
+    run_cell("import torch\nleft = torch.nn.Linear(2, 1).parameters()")
+    run_cell("%autograd left", fails=True)
+    assert "such as net.parameters()" in capsys.readouterr().err
+    run_cell("n = len(list(left))")
+    assert ip.user_ns["n"] == 2
+
+
 def test_every_cell(ip: Any, run_cell: Any, capsys: Any) -> None:
     run_cell("%autograd on")
     run_cell("x = 1")
@@ -227,6 +246,57 @@ def test_every_cell(ip: Any, run_cell: Any, capsys: Any) -> None:
     shown = capsys.readouterr().out
     assert "Cell In[4]" in shown
     assert "line 2" in shown
+    run_cell("%autograd off")
+
+
+@pytest.mark.parametrize(
+    "between", ["", "# a note\n1 + 1", "%matplotlib --list", "2 ** 0.5\nprint(7)"]
+)
+@pytest.mark.parametrize("off", [True, False])
+def test_the_last_trace_is_that_of_the_cell_that_did_something(
+    ip: Any, run_cell: Any, capsys: Any, between: str, off: bool
+) -> None:
+    run_cell("import leafmagic")
+    run_cell("%autograd on --mode off --into T")
+    number = ip.execution_count
+    run_cell(CELL.partition("\n")[2])
+    trace = ip.user_ns["T"]
+    assert [f.code for f in trace.findings] == ["LM101"]
+    if between:
+        run_cell(between)
+    if off:
+        run_cell("# enough\n%autograd off")
+    capsys.readouterr()
+    run_cell("%autograd status")
+    assert f"last trace: Cell In[{number}], nodes" in capsys.readouterr().out
+    run_cell("%autograd --mode text report")
+    assert "LM101" in capsys.readouterr().out
+    run_cell("same = leafmagic.last() is T")
+    run_cell("found = len(T.findings)")
+    assert (ip.user_ns["same"], ip.user_ns["found"]) == (True, 1)
+    run_cell("%autograd off")
+    assert leafmagic.last() is ip.user_ns["T"] is trace
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["v.grad = None", "v.requires_grad_(False)", "with torch.no_grad():\n    v -= 1", "l.backward()",
+     "v2 = v * 2", "opt.step()"],
+)  # fmt: skip
+def test_a_cell_that_did_anything_with_torch_is_the_last(ip: Any, run_cell: Any, cell: str) -> None:
+    run_cell("import torch\nv = torch.ones(3, requires_grad=True)\nl = v.sum()")
+    run_cell("opt = torch.optim.SGD([v], lr=1)\nv.sum().backward()")
+    run_cell("%autograd on --mode off --into T")
+    run_cell(cell)
+    assert leafmagic.last() is ip.user_ns["T"]
+    run_cell("%autograd off")
+    assert ip.user_ns["T"].cell.text == cell
+
+
+def test_a_name_that_the_cell_takes_itself_stays(ip: Any, run_cell: Any) -> None:
+    run_cell("%autograd on --mode off --into T")
+    run_cell("import torch\nT = torch.ones(2, requires_grad=True) * 2")
+    assert isinstance(ip.user_ns["T"], torch.Tensor)
     run_cell("%autograd off")
 
 
