@@ -17,6 +17,9 @@ from leafmagic.records import Moment
 from leafmagic.session import KeptGradient, Session
 from leafmagic.snapshots import changed_since, snapshot_of
 
+_MOST_MARKED = 5_000
+"""So many nodes are looked at when a trace ends, for the next one to know them."""
+
 
 def fetch(model: Model, session: Session) -> None:
     """Give a model that begins what earlier traces left.
@@ -49,6 +52,9 @@ def leave(model: Model, ledger: Ledger, *, on: bool) -> None:
     live = dict(ledger.live())
     session = model.session
     session.leave_mode(model.run, on=on)
+    left = _MOST_MARKED
+    for tensor in live.values():
+        left -= ledger.mark_behind(tensor, left) if left > 0 else 0
     take_down(model, live)
     for account in model.gradients:
         kept = _kept(model, account)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from leafmagic.bygone import NodeAt, Operand, WroteAt
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import NodeRecord, Pass, TensorRecord, any_current, best_name
@@ -38,6 +39,50 @@ def take_down(model: Model, live: Iterable[int]) -> None:
         behind.update((node.nid, node) for node in nodes)
         model.session.learn(tid, made_at(model, record), [node.nid for node in nodes])
     model.session.learn_passes(_passed(model, behind))
+    model.session.bygone.learn(_nodes(model, behind), _writes(model))
+
+
+def _nodes(model: Model, behind: dict[int, NodeRecord]) -> dict[int, NodeAt]:
+    """Return where nodes were made that this trace saw being made, and what they may have saved."""
+    called: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    for node in behind.values():
+        if node.inputs:
+            called.setdefault((node.made.site, node.made.ordinal), (node.inputs, node.outputs))
+    found: dict[int, NodeAt] = {}
+    for nid, node in behind.items():
+        place = model.place(node.made.site) if node.made.what else None
+        if place is None or nid in model.session.bygone.nodes:
+            continue
+        inner = called.get((node.made.site, node.made.ordinal), ((), ()))
+        inputs, outputs = (node.inputs, node.outputs) if node.inputs else inner
+        operands = [_operand(model, tid, made=False) for tid in inputs]
+        operands += [_operand(model, tid, made=True) for tid in outputs if tid not in inputs]
+        kept = tuple([one for one in operands if one is not None])
+        found[nid] = NodeAt(model.run, node.made.ordinal, place, kept)
+    return found
+
+
+def _operand(model: Model, tid: int, *, made: bool) -> Operand | None:
+    record = model.tensors.get(tid)
+    if record is None or record.tid != tid:
+        return None
+    shape = tuple([int(size) for size in record.seen.shape])
+    leaf = record.is_leaf and record.requires_grad
+    return Operand(tid, model.root(record), best_name(record), shape, made, leaf)
+
+
+def _writes(model: Model) -> dict[int, list[WroteAt]]:
+    """Return the writes of this trace, by the tensor whose memory it is, in order."""
+    found: dict[int, list[WroteAt]] = {}
+    for record in model.slots.records:
+        for write in record.writes:
+            place = model.place(write.site)
+            if place is not None:
+                wrote = WroteAt(model.run, write.ordinal, place, write.what)
+                found.setdefault(model.root(record), []).append(wrote)
+    for wrote_to in found.values():
+        wrote_to.sort(key=lambda one: one.ordinal)
+    return found
 
 
 def _passed(model: Model, behind: dict[int, NodeRecord]) -> dict[int, PassOver]:
@@ -61,7 +106,7 @@ def pass_over(model: Model, one: Pass) -> PassOver:
     """Describe a pass of this trace for those that come after it."""
     place = model.place(one.site)
     label, line, text = ("", None, "") if place is None else (place.label, place.line, place.text)
-    return PassOver(model.run, one.what, label, line, text.strip(), one.retain_graph)
+    return PassOver(model.run, one.what, label, line, text.strip(), one.retain_graph, one.finished)
 
 
 def made_at(model: Model, record: TensorRecord) -> MadeAt | None:
