@@ -7,11 +7,12 @@ tensor before its node is gone, and there is a bound for all the rest.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 MOST_NODES = 20_000
 MOST_WRITTEN = 5_000
+MOST_UNSEEN = 200
 MOST_WRITES = 8
 """For each tensor: the first, and the newest."""
 
@@ -67,6 +68,23 @@ class WroteAt(NamedTuple):
     what: str
 
 
+class UnseenAt(NamedTuple):
+    """A write that torch did not count.
+
+    Attributes
+    ----------
+    run : int
+    place : Place
+    write : Write
+        A `leafmagic.fingerprints.Write`, which holds the memory weakly; its site is
+        the key of this entry.
+    """
+
+    run: int
+    place: Any
+    write: Any
+
+
 @dataclass(slots=True)
 class Bygone:
     """Nodes and writes of traces that are over.
@@ -77,10 +95,16 @@ class Bygone:
         By nid, where it was made.
     writes : dict
         By the tid of the tensor whose memory it is, the writes to it, in order.
+    unseen : dict
+        Writes that torch did not count, by negative numbers.
+    last : int
+        The newest of those numbers.
     """
 
     nodes: dict[int, NodeAt] = field(default_factory=dict)
     writes: dict[int, tuple[WroteAt, ...]] = field(default_factory=dict)
+    unseen: dict[int, UnseenAt] = field(default_factory=dict)
+    last: int = 0
 
     def learn(self, nodes: dict[int, NodeAt], writes: dict[int, list[WroteAt]]) -> None:
         """Take down what a trace knows. A node that is known was made before."""
@@ -91,6 +115,19 @@ class Bygone:
             if len(known) > MOST_WRITES:
                 del known[1 : len(known) - MOST_WRITES + 1]
             self.writes[root] = tuple(known)
+
+    def learn_unseen(self, run: int, wrote: Iterable[tuple[Any, Any]]) -> None:
+        """Take down the places and the writes that torch did not count.
+
+        Of those to one tensor by one line the newest stands for all, be it of a cell run again.
+        """
+        for place, write in wrote:
+            key = place.line, place.text, write.how, write.tid
+            for number, one in list(self.unseen.items()):
+                if (one.place.line, one.place.text, one.write.how, one.write.tid) == key:
+                    del self.unseen[number]
+            self.last -= 1
+            self.unseen[self.last] = UnseenAt(run, place, replace(write, site=self.last))
 
     def keep_only(self, nids: Iterable[int], tids: Iterable[int]) -> None:
         """Forget all but some nodes, and writes to some tensors and to what those nodes saved."""
@@ -104,3 +141,7 @@ class Bygone:
         }
         while len(self.writes) > MOST_WRITTEN:
             del self.writes[next(iter(self.writes))]
+        saved |= {one.tid for made in self.nodes.values() for one in made.operands}
+        self.unseen = {n: one for n, one in self.unseen.items() if one.write.tid in saved}
+        while len(self.unseen) > MOST_UNSEEN:
+            del self.unseen[next(iter(self.unseen))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import NamedTuple
 
 from leafmagic.bygone import NodeAt, Operand
@@ -67,8 +66,18 @@ def place_of_node(model: Model, node: NodeRecord) -> Place | None:
     """Return where a node was made, be it in an earlier cell."""
     made = model.session.bygone.nodes.get(node.nid)
     if made is not None and made.run != model.run:
-        return _labelled(model, made.place, made.run)
+        found: Place = made.place
+        return found
     return model.place(node.made.site) if node.made.what else None
+
+
+def place_of_write(model: Model, site: int) -> Place | None:
+    """Return where a write that torch did not count stands, be it in an earlier cell."""
+    if site >= 0:
+        return model.place(site)
+    wrote = model.session.bygone.unseen.get(site)
+    found: Place | None = None if wrote is None else wrote.place
+    return found
 
 
 def where(model: Model, place: Place | None) -> str:
@@ -125,7 +134,7 @@ def _writes(model: Model, made: NodeAt, saved: Operand) -> tuple[Wrote, ...]:
     """Return what was written to the memory of an operand since an op ran."""
     session = model.session
     found = [
-        Wrote(_labelled(model, one.place, one.run), one.what, (one.run, one.ordinal))
+        Wrote(one.place, one.what, (one.run, one.ordinal))
         for one in session.bygone.writes.get(saved.root, ())
         if (one.run, one.ordinal) > (made.run, made.ordinal) and one.run != model.run
     ]
@@ -138,10 +147,6 @@ def _writes(model: Model, made: NodeAt, saved: Operand) -> tuple[Wrote, ...]:
     return tuple(sorted(found, key=lambda one: one.when))
 
 
-def _labelled(model: Model, place: Place, run: int) -> Place:
-    return replace(place, label=model.session.label(run) or place.label)
-
-
 def told(rule: Rule, model: Model, change: Change, site: int) -> Finding:
     """Say what a node of an earlier cell saved, and who wrote to it.
 
@@ -150,7 +155,7 @@ def told(rule: Rule, model: Model, change: Change, site: int) -> Finding:
     site : int
         Of the pass.
     """
-    saved, writes = _labelled(model, change.made.place, change.made.run), change.writes
+    saved, writes = change.made.place, change.writes
     name, at = change.name, where(model, saved)
     role = "its result" if change.slot == "result" else f"`{change.slot}`"
     start = f"{change.node.seen.name} ({at}) saved `{name}` as {role} for backward; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import torch
 from tracing_kit import run_traced
@@ -119,6 +120,24 @@ def test_a_write_that_was_not_traced_is_told_as_one() -> None:
     assert any("LM202" in note for note in ran.error.__notes__)
 
 
+def test_a_write_that_torch_did_not_count_is_known_while_a_graph_may_have_saved_it() -> None:
+    ns = run_traced("w = torch.ones(3, requires_grad=True)\nx = torch.ones(3)\ny = w * x").ns
+    storage = weakref.ref(ns["x"].untyped_storage())
+    for _ in range(3):
+        run_traced("x.data.mul_(2)", ns)
+    places = {(one.run, one.place.line) for one in SESSION.bygone.unseen.values()}
+    assert places == {(4, 1)}
+    run_traced("del y, x", ns)
+    gc.collect()
+    assert SESSION.bygone.unseen == {}
+    assert storage() is None
+
+
+def test_where_nothing_can_have_saved_it_such_a_write_is_forgotten() -> None:
+    run_traced("x = torch.ones(3)\nx.data.mul_(2)")
+    assert SESSION.bygone.unseen == {}
+
+
 def test_runs_of_the_same_cell_are_counted() -> None:
     ns = run_traced(FORWARD).ns
     for _ in range(3):
@@ -144,8 +163,6 @@ def test_tables_are_bounded() -> None:
 
 def test_no_tensor_is_kept() -> None:
     ns = run_traced(FORWARD).ns
-    import weakref
-
     gone = weakref.ref(ns["cost"])
     del ns["cost"]
     assert gone() is None

@@ -183,6 +183,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "carry": (
         "accounts",
         "autograd",
+        "fingerprints",
         "flow",
         "ledger",
         "lives",
