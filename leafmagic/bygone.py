@@ -29,8 +29,10 @@ class Operand(NamedTuple):
     shape : tuple of int
     made : bool
         Whether it is a result of the op.
+    grad : bool
+        Whether it requires grad.
     leaf : bool
-        Whether it is a leaf that requires grad.
+        Whether it is a leaf that does.
     """
 
     tid: int
@@ -38,6 +40,7 @@ class Operand(NamedTuple):
     name: str
     shape: tuple[int, ...]
     made: bool
+    grad: bool
     leaf: bool
 
 

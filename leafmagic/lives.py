@@ -13,6 +13,9 @@ from leafmagic.session import MadeAt, PassOver
 _MOST_VISITED = 30_000
 """So many nodes are looked at when a trace ends, and no more."""
 
+_MOST_DESCRIBED = 5_000
+"""So many nodes are described for the next trace."""
+
 
 def take_down(model: Model, live: Iterable[int]) -> None:
     """Tell the session of the tensors that live on when a trace ends.
@@ -44,22 +47,30 @@ def take_down(model: Model, live: Iterable[int]) -> None:
 
 def _nodes(model: Model, behind: dict[int, NodeRecord]) -> dict[int, NodeAt]:
     """Return where nodes were made that this trace saw being made, and what they may have saved."""
-    called: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]] = {}
+    # Only the first node of an op has what the op was called with.
+    called: dict[tuple[int, int], NodeRecord] = {}
     for node in behind.values():
         if node.inputs:
-            called.setdefault((node.made.site, node.made.ordinal), (node.inputs, node.outputs))
+            called.setdefault((node.made.site, node.made.ordinal), node)
+    operands: dict[tuple[int, int], tuple[Operand, ...]] = {}
     found: dict[int, NodeAt] = {}
     for nid, node in behind.items():
         place = model.place(node.made.site) if node.made.what else None
         if place is None or nid in model.session.bygone.nodes:
             continue
-        inner = called.get((node.made.site, node.made.ordinal), ((), ()))
-        inputs, outputs = (node.inputs, node.outputs) if node.inputs else inner
-        operands = [_operand(model, tid, made=False) for tid in inputs]
-        operands += [_operand(model, tid, made=True) for tid in outputs if tid not in inputs]
-        kept = tuple([one for one in operands if one is not None])
-        found[nid] = NodeAt(model.run, node.made.ordinal, place, kept)
+        key = node.made.site, node.made.ordinal
+        if key not in operands:
+            operands[key] = _operands(model, called.get(key, node))
+        found[nid] = NodeAt(model.run, node.made.ordinal, place, operands[key])
+        if len(found) >= _MOST_DESCRIBED:
+            break
     return found
+
+
+def _operands(model: Model, node: NodeRecord) -> tuple[Operand, ...]:
+    found = [_operand(model, tid, made=False) for tid in node.inputs]
+    found += [_operand(model, tid, made=True) for tid in node.outputs if tid not in node.inputs]
+    return tuple([one for one in found if one is not None])
 
 
 def _operand(model: Model, tid: int, *, made: bool) -> Operand | None:
@@ -67,8 +78,8 @@ def _operand(model: Model, tid: int, *, made: bool) -> Operand | None:
     if record is None or record.tid != tid:
         return None
     shape = tuple([int(size) for size in record.seen.shape])
-    leaf = record.is_leaf and record.requires_grad
-    return Operand(tid, model.root(record), best_name(record), shape, made, leaf)
+    grad, root = record.requires_grad, model.root(record)
+    return Operand(tid, root, best_name(record), shape, made, grad, grad and record.is_leaf)
 
 
 def _writes(model: Model) -> dict[int, list[WroteAt]]:

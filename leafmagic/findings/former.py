@@ -147,6 +147,16 @@ def _writes(model: Model, made: NodeAt, saved: Operand) -> tuple[Wrote, ...]:
     return tuple(sorted(found, key=lambda one: one.when))
 
 
+def is_foreseen(model: Model, change: Change) -> bool:
+    """Tell whether what torch would refuse is worth telling before a pass is called.
+
+    Of a weight that an update changed torch's refusal tells more. A graph that was run
+    over need not be meant for another pass.
+    """
+    run_over = change.node.nid in model.session.passed
+    return bool(change.writes) and not change.saved.leaf and not run_over
+
+
 def told(rule: Rule, model: Model, change: Change, site: int) -> Finding:
     """Say what a node of an earlier cell saved, and who wrote to it.
 

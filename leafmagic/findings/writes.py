@@ -231,11 +231,14 @@ class SavedTensorMutated(Rule):
             before = former.changed(model, node, slot, text)
             if before is not None:
                 if isinstance(event, Foreseen):
-                    if before.saved.leaf or not before.writes:
+                    if not former.is_foreseen(model, before):
                         continue
                     self._foreseen = event.site
                 finding = former.told(self, model, before, event.site)
-                yield dataclasses.replace(finding, count=told, severity=_gravity(event, model))
+                gravity = _gravity(event, model)
+                if gravity == "warning" and not before.saved.grad:
+                    gravity = "info"  # Data is changed, and the loss may have been looked at only.
+                yield dataclasses.replace(finding, count=told, severity=gravity)
                 continue
             changed = changed_since(model, node, text)
             if changed is None or writes_unasked(*changed):
