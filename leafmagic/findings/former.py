@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import NamedTuple
 
@@ -111,12 +112,14 @@ def changed(model: Model, node: NodeRecord, slot: str, text: str) -> Change | No
         wanted = [int(part) for part in match.group(1).split(",") if part.strip()]
     found: list[tuple[int, Operand, tuple[Wrote, ...]]] = []
     for one in made.operands:
-        if wanted is not None and sorted(one.shape) != sorted(wanted):
+        if wanted is not None and math.prod(one.shape) != math.prod(wanted):
             continue
         writes = _writes(model, made, one)
-        exact = wanted is not None and list(one.shape) == wanted
+        # What is saved may be a view: the transpose of a weight, a batch with fewer axes.
+        like = sorted(one.shape) == sorted(wanted or ())
+        exact = list(one.shape) == wanted
         role = one.made is (slot == "result")
-        found.append((4 * bool(writes) + 2 * role + exact, one, writes))
+        found.append((8 * bool(writes) + 4 * like + 2 * role + exact, one, writes))
     if not found:
         return None
     found.sort(key=lambda known: -known[0])

@@ -138,6 +138,16 @@ def test_where_nothing_can_have_saved_it_such_a_write_is_forgotten() -> None:
     assert SESSION.bygone.unseen == {}
 
 
+def test_a_fix_calls_no_method_that_does_not_exist() -> None:
+    ns = run_traced(
+        "u = torch.ones(3, requires_grad=True)\nh = torch.ones(3)\nl = (u * h).sum()"
+    ).ns
+    run_traced("h.normal_()", ns)
+    (found,) = run_traced("l.backward()", ns).trace.findings
+    assert (found.code, found.variable) == ("LM202", "h")
+    assert found.fix.startswith("use h.clone() in line 3 of ")
+
+
 def test_runs_of_the_same_cell_are_counted() -> None:
     ns = run_traced(FORWARD).ns
     for _ in range(3):
