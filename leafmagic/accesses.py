@@ -80,7 +80,7 @@ class AccessRecorder:
         if self.memory is not None and name == "data" and isinstance(value, int):
             self.memory.lend(value, self.ledger.tensor(args[0]))
         elif self.memory is not None and name == "set_data":
-            self.memory.replaced(args[0], site)
+            self.memory.replaced(args[0], site, value if isinstance(value, int) else -1)
         flags, mine = seen
         if name == "grad" and mine and value == -1 and not (flags[0] or flags[2]):
             self._look_around(site)

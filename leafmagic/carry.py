@@ -9,6 +9,7 @@ import torch
 
 from leafmagic.accounts import Account
 from leafmagic.autograd import is_leaf
+from leafmagic.fingerprints import MemoryWatch, is_there
 from leafmagic.flow import flow_of
 from leafmagic.ledger import REFS, Ledger, forget_dead
 from leafmagic.lives import take_down
@@ -17,14 +18,19 @@ from leafmagic.records import Moment
 from leafmagic.session import KeptGradient, Session
 from leafmagic.snapshots import changed_since, snapshot_of
 
+_MOST_MARKED = 5_000
+"""So many nodes are looked at when a trace ends, for the next one to know them."""
 
-def fetch(model: Model, session: Session) -> None:
+
+def fetch(model: Model, session: Session, memory: MemoryWatch) -> None:
     """Give a model that begins what earlier traces left.
 
     What was done in between was not traced: a gradient that is another one now, or was
     written to, is not accounted for.
     """
     model.session = session
+    unseen = session.bygone.unseen.values()
+    memory.earlier = tuple([one.write for one in unseen if is_there(one.write)])
     session.note_mode(model.run, on=torch.is_grad_enabled())
     if not session.filled:
         return
@@ -37,7 +43,7 @@ def fetch(model: Model, session: Session) -> None:
     model.gradients.shares.kept = dict(session.gradients)
 
 
-def leave(model: Model, ledger: Ledger, *, on: bool) -> None:
+def leave(model: Model, ledger: Ledger, memory: MemoryWatch, *, on: bool) -> None:
     """Tell the session what a trace that ends knows of what lives on.
 
     Parameters
@@ -49,7 +55,12 @@ def leave(model: Model, ledger: Ledger, *, on: bool) -> None:
     live = dict(ledger.live())
     session = model.session
     session.leave_mode(model.run, on=on)
+    left = _MOST_MARKED
+    for tensor in live.values():
+        left -= ledger.mark_behind(tensor, left) if left > 0 else 0
     take_down(model, live)
+    places = [(model.place(write.site), write) for write in memory.noted()]
+    session.bygone.learn_unseen(model.run, [one for one in places if one[0] is not None])
     for account in model.gradients:
         kept = _kept(model, account)
         for tid in account.tids if kept is not None else ():

@@ -125,10 +125,13 @@ class MemoryWatch:
         What NumPy holds.
     writes : int
         How often an op wrote in place, in whatever way.
+    earlier : tuple of Write
+        Those of earlier traces; their sites are negative.
     """
 
     def __init__(self) -> None:
         self.writes = 0
+        self.earlier: tuple[Write, ...] = ()
         self.aliases: list[Alias] = []
         self._lent: dict[int, int] = {}
         """From the tid of a ``.data`` to that of its tensor."""
@@ -145,9 +148,17 @@ class MemoryWatch:
         if len(self._lent) > 1_000:
             del self._lent[next(iter(self._lent))]
 
-    def replaced(self, tensor: Tensor, site: int) -> None:
-        """Note that a tensor was given other memory, by an assignment to ``.data``."""
+    def replaced(self, tensor: Tensor, site: int, value: int = -1) -> None:
+        """Note that a tensor was given other memory, by an assignment to ``.data``.
+
+        Parameters
+        ----------
+        value : int
+            tid of the new one. ``x.data *= 2`` assigns what it wrote to, and that is noted.
+        """
         tid = tid_of(tensor)
+        if self._lent.get(value) == tid:
+            return
         self._note(Write("set_data", site, tid, _sequence(), None))
 
     def wrote(self, targets: list[Tensor], site: int, index: Any = None) -> None:
@@ -177,6 +188,10 @@ class MemoryWatch:
         self._writes[key] = write
         if len(self._writes) > _MOST_WRITES:
             del self._writes[next(iter(self._writes))]
+
+    def noted(self) -> list[Write]:
+        """Return the writes through ``.data`` of this trace whose memory is still there."""
+        return [one for one in self._writes.values() if is_there(one)]
 
     def hand_over(self, tensor: Tensor, site: int, how: str = "numpy") -> None:
         """Note that NumPy shares the memory of a tensor."""
@@ -251,13 +266,16 @@ class MemoryWatch:
         """Return what the nodes behind `roots` saved and what was written over since."""
         if self.aliases:
             self.compare(0)
-        writes = list(self._writes.values())
+        writes = [*self.earlier, *self._writes.values()]
         writes += [alias.write for alias in self.aliases if alias.changed]
         if not writes:
             return []
         found: dict[tuple[str, int, int], Overwritten] = {}
+        newest = max([write.sequence for write in writes])
         for node in _nodes_behind(roots):
             sequence = int(node._sequence_nr())
+            if sequence >= newest:
+                continue
             late = [write for write in writes if sequence < write.sequence]
             for slot, tensor in _saved(node) if late else ():
                 for write in filter(partial(_spoils, tensor), late):
@@ -267,6 +285,11 @@ class MemoryWatch:
                         Overwritten(how, site, tid, write.first, write.last, node, slot),
                     )
         return list(found.values())
+
+
+def is_there(write: Write) -> bool:
+    """Tell whether the memory that was written to still exists, as far as that is known."""
+    return write.span is None or not write.span.storage.expired()
 
 
 def _spoils(tensor: Tensor, write: Write) -> bool:

@@ -324,6 +324,30 @@ class Ledger:
         metadata[MARK] = Mark(self.epoch, nid, depth)
         return nid
 
+    def mark_behind(self, tensor: Tensor, most: int) -> int:
+        """Mark the nodes behind a tensor that are known by their sequence numbers alone.
+
+        So that the next trace knows them. Looks at no more than `most` nodes; returns at how
+        many it did.
+        """
+        top = None if self.is_deep(tensor) else grad_fn_of(tensor)
+        if top is None or not (self._recent or self._older):
+            return 0
+        stack, seen = [top], {id(top): top}
+        while stack and len(seen) < most:
+            node = stack.pop()
+            number = self.number_of(node)
+            if not number:
+                continue  # What lies behind may be deep.
+            if MARK not in node.metadata:
+                node.metadata[MARK] = Mark(self.epoch, number, 0)
+            for child, _ in node.next_functions:
+                if child is None or type(child) is ACCUMULATE_GRAD or id(child) in seen:
+                    continue
+                seen[id(child)] = child
+                stack.append(child)
+        return len(seen)
+
     def take(self) -> tuple[tuple[TensorSeen, ...], tuple[NodeSeen, ...]]:
         """Hand over what was described since the last call."""
         tensors, nodes = tuple(self.new_tensors), tuple(self.new_nodes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from leafmagic.bygone import NodeAt, Operand, WroteAt
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import NodeRecord, Pass, TensorRecord, any_current, best_name
@@ -11,6 +12,9 @@ from leafmagic.session import MadeAt, PassOver
 
 _MOST_VISITED = 30_000
 """So many nodes are looked at when a trace ends, and no more."""
+
+_MOST_DESCRIBED = 5_000
+"""So many nodes are described for the next trace."""
 
 
 def take_down(model: Model, live: Iterable[int]) -> None:
@@ -38,6 +42,58 @@ def take_down(model: Model, live: Iterable[int]) -> None:
         behind.update((node.nid, node) for node in nodes)
         model.session.learn(tid, made_at(model, record), [node.nid for node in nodes])
     model.session.learn_passes(_passed(model, behind))
+    model.session.bygone.learn(_nodes(model, behind), _writes(model))
+
+
+def _nodes(model: Model, behind: dict[int, NodeRecord]) -> dict[int, NodeAt]:
+    """Return where nodes were made that this trace saw being made, and what they may have saved."""
+    # Only the first node of an op has what the op was called with.
+    called: dict[tuple[int, int], NodeRecord] = {}
+    for node in behind.values():
+        if node.inputs:
+            called.setdefault((node.made.site, node.made.ordinal), node)
+    operands: dict[tuple[int, int], tuple[Operand, ...]] = {}
+    found: dict[int, NodeAt] = {}
+    for nid, node in behind.items():
+        place = model.place(node.made.site) if node.made.what else None
+        if place is None or nid in model.session.bygone.nodes:
+            continue
+        key = node.made.site, node.made.ordinal
+        if key not in operands:
+            operands[key] = _operands(model, called.get(key, node))
+        found[nid] = NodeAt(model.run, node.made.ordinal, place, operands[key])
+        if len(found) >= _MOST_DESCRIBED:
+            break
+    return found
+
+
+def _operands(model: Model, node: NodeRecord) -> tuple[Operand, ...]:
+    found = [_operand(model, tid, made=False) for tid in node.inputs]
+    found += [_operand(model, tid, made=True) for tid in node.outputs if tid not in node.inputs]
+    return tuple([one for one in found if one is not None])
+
+
+def _operand(model: Model, tid: int, *, made: bool) -> Operand | None:
+    record = model.tensors.get(tid)
+    if record is None or record.tid != tid:
+        return None
+    shape = tuple([int(size) for size in record.seen.shape])
+    grad, root = record.requires_grad, model.root(record)
+    return Operand(tid, root, best_name(record), shape, made, grad, grad and record.is_leaf)
+
+
+def _writes(model: Model) -> dict[int, list[WroteAt]]:
+    """Return the writes of this trace, by the tensor whose memory it is, in order."""
+    found: dict[int, list[WroteAt]] = {}
+    for record in model.slots.records:
+        for write in record.writes:
+            place = model.place(write.site)
+            if place is not None:
+                wrote = WroteAt(model.run, write.ordinal, place, write.what)
+                found.setdefault(model.root(record), []).append(wrote)
+    for wrote_to in found.values():
+        wrote_to.sort(key=lambda one: one.ordinal)
+    return found
 
 
 def _passed(model: Model, behind: dict[int, NodeRecord]) -> dict[int, PassOver]:
@@ -61,7 +117,7 @@ def pass_over(model: Model, one: Pass) -> PassOver:
     """Describe a pass of this trace for those that come after it."""
     place = model.place(one.site)
     label, line, text = ("", None, "") if place is None else (place.label, place.line, place.text)
-    return PassOver(model.run, one.what, label, line, text.strip(), one.retain_graph)
+    return PassOver(model.run, one.what, label, line, text.strip(), one.retain_graph, one.finished)
 
 
 def made_at(model: Model, record: TensorRecord) -> MadeAt | None:

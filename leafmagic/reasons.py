@@ -165,7 +165,7 @@ class _Seen:
         if tensor.retains_grad:
             return self._retained()
         node = autograd.grad_fn_of(tensor)
-        made = f" by {node.name()}" if node is not None else ""
+        made = f" by {node.name().rpartition('::')[2]}" if node is not None else ""
         leaf = self._copied_from()
         if leaf:
             return (
@@ -174,9 +174,27 @@ class _Seen:
                 "requires_grad_()."
             )
         return (
-            f"{word} is not a leaf: it was computed{made}{self.origin()}, and backward "
+            f"{word} is not a leaf: it was computed{made}{self._written() or self.origin()}, "
+            "and backward "
             "keeps gradients of leaves only. Call retain_grad() on it before backward."
         )
+
+    def _written(self) -> str:
+        """Return the line of the newest write that gave it its node; empty where none did."""
+        if self.model is None or self.record is None:
+            return ""
+        node = self.model.nodes.get(self.record.nid)
+        earlier = self.model.session.bygone.nodes.get(self.record.nid)
+        known = self.model.session.made.get(self.record.tid)
+        if earlier is not None and earlier.run != self.model.run:
+            place, at = earlier.place, None if known is None else (known.label, known.line)
+            if at in (None, (place.label, place.line)):
+                return ""
+            return f" (line {place.line} of {place.label}: {place.statement or place.source})"
+        if node is None or not node.made.what or node.made.ordinal <= self.record.made.ordinal:
+            return ""
+        place = self.model.place(node.made.site)
+        return "" if place is None else f" (line {place.line}: {place.statement or place.source})"
 
     def _copied_from(self) -> str:
         """Return the name of the leaf that it is a mere conversion of."""

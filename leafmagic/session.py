@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from leafmagic.bygone import Bygone
+
 MOST_TENSORS = 10_000
 MOST_NODES = 20_000
 MOST_CELLS = 500
@@ -58,6 +60,8 @@ class PassOver(NamedTuple):
     source : str
     retained : bool
         Whether the graph was kept: ``retain_graph`` or ``create_graph``.
+    ordinal : int
+        When in that trace it ended.
     """
 
     run: int
@@ -66,6 +70,7 @@ class PassOver(NamedTuple):
     line: int | None
     source: str
     retained: bool
+    ordinal: int = 0
 
 
 class KeptGradient(NamedTuple):
@@ -197,6 +202,8 @@ class Session:
         By tid, the number of each such leaf's gradient, and its version, when the trace ended.
     off : dict
         By the number of a trace, that grad mode was off when it began, and since when.
+    bygone : Bygone
+        Nodes that live on, and what was written to what they saved.
     left_off : int
         The trace that left grad mode off, which it had found on; 0 where it is on, or none did.
     """
@@ -212,6 +219,7 @@ class Session:
     flows: dict[tuple[str, str], tuple[Flow, str]]
     off: dict[int, ModeOff]
     left_off: int
+    bygone: Bygone
 
     def __init__(self) -> None:
         self.reset()
@@ -222,6 +230,7 @@ class Session:
         self.made, self.passed, self.cells, self.told = {}, {}, {}, set()
         self.gradients, self.snapshots, self.filled = {}, {}, {}
         self.flows = {}
+        self.bygone = Bygone()
         self._keys: dict[int, tuple[str, str]] = {}
         self.off, self.left_off = {}, 0
         self._labels: dict[int, str] = {}
@@ -347,6 +356,7 @@ class Session:
         _bound(self._behind, MOST_TENSORS)
         behind: set[int] = set().union(*self._behind.values())
         self.passed = {nid: over for nid, over in self.passed.items() if nid in behind}
+        self.bygone.keep_only(behind, alive)
 
 
 def _lines(text: str) -> Counter[str]:

@@ -158,7 +158,7 @@ class Tracer(Trace):
         self.model.run = SESSION.begin(cell.label, text, cell.id)
         try:
             with torch._C.DisableTorchFunction():
-                fetch(self.model, SESSION)
+                fetch(self.model, SESSION, self._recorder.memory)
                 self._watch.start(self._namespace or {}, text)
         except Exception as ours:
             self._note(ours)
@@ -226,7 +226,7 @@ class Tracer(Trace):
         self.drain()
         if recorder.failure is not None:
             self._say(f"{_STOPPED}: {recorder.failure}")
-        leave(self.model, recorder.ledger, on=on)
+        leave(self.model, recorder.ledger, recorder.memory, on=on)
 
     def _own(self) -> None:
         """Name what modules and containers hold, before an error is explained."""

@@ -14,7 +14,11 @@ from leafmagic.cell import Place
 from leafmagic.edits import Edit, apply
 from leafmagic.findings import flagging, texts
 
-_NOT_OF_VALUES = ("zero_", "fill_", "copy_", "detach_", "requires_grad_", "set_", "resize_")
+_NOT_OF_VALUES = (
+    *("zero_", "fill_", "copy_", "detach_", "requires_grad_", "set_", "resize_"),
+    *("normal_", "uniform_", "random_", "exponential_", "cauchy_", "geometric_", "log_normal_"),
+    "bernoulli_",
+)
 """In-place calls without a method of the same name that gives a new tensor."""
 
 
@@ -245,7 +249,7 @@ def out_of_place(place: Place, variable: str) -> str:
         isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
         and call.func.attr.endswith("_")
-        and call.func.attr not in ("zero_", "fill_", "copy_")
+        and call.func.attr not in _NOT_OF_VALUES
         and ast.unparse(call.func.value) == variable
     ):
         text = texts.text_at(place)

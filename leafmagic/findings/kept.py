@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leafmagic.edits import Edit
-from leafmagic.findings import fixes, restructure
+from leafmagic.findings import fixes, former, restructure
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.detaching import cut_at_entry, without_retain
-from leafmagic.findings.pieces import Told, is_carried, kept_piece
+from leafmagic.findings.pieces import Told, is_carried, kept_piece, statement_of, told_of
 from leafmagic.looks import Raised
 from leafmagic.model import Model
 from leafmagic.records import Moment
+from leafmagic.session import PassOver
+from leafmagic.shared import pieces_run_over
 
 
 @register
@@ -56,8 +58,43 @@ class StaleGraph(Rule):
     def check(self, event: Raised, model: Model) -> Iterator[Finding]:
         """Look whether the write was an update, and the graph older than it."""
         found = kept_piece(event, model)
+        before = former.kept_over(event, model) if found is None else None
         if found is not None:
             yield self._told(*found, model, event)
+        elif before is not None:
+            yield self._of_an_earlier_cell(*before, model, event)
+
+    def _of_an_earlier_cell(
+        self, change: former.Change, over: PassOver, model: Model, event: Raised
+    ) -> Finding:
+        last, step = model.passes[-1], former.where(model, change.writes[0].place)
+        pieces = pieces_run_over(model, last, lambda one: one == over)
+        told = next(iter(told_of(model, pieces)), None)
+        saved = former.place_of_node(model, change.node)
+        place = saved if told is None or told.place is None else told.place
+        name = model.name_of(last.roots[0]) if told is None else told.name
+        source, now = statement_of(place), model.place(last.site)
+        fix = f"compute `{name}` anew before each backward, and leave out retain_graph"
+        edits: tuple[Edit, ...] = ()
+        first = None if saved is None else former.where(model, saved)
+        if first is not None and first != former.where(model, place):
+            fix = f"compute `{name}` anew, from {first} on, and leave out retain_graph"
+        elif source and now is not None and not now.scope:
+            fix = f"paste it above the backward, and leave out retain_graph: {source}"
+            dropped = without_retain(now)
+            edits = fixes.insert_before(now, source)
+            edits = fixes.together(edits, dropped) if dropped else edits
+        return self.finding(
+            f"{step} changes weights in place; `{name}` ({former.where(model, place)}) was "
+            "computed before that, and its graph saved them as they were. retain_graph=True "
+            "keeps the graph, not the weights.",
+            fix=fix,
+            edits=edits,
+            variable=name,
+            cause=place,
+            symptom=model.line(event.site),
+            record=None if told is None else told.record,
+        )
 
     def _told(self, told: Told, write: Moment, model: Model, event: Raised) -> Finding:
         last, step = model.passes[-1], model.line(write.site)
@@ -73,7 +110,8 @@ class StaleGraph(Rule):
                 also=() if now is None else without_retain(now),
             )
         else:
-            what = f"`{told.name}` (line {told.line}) was computed before that"
+            at = f"line {told.line}{f' of {told.made_in}' if told.made_in else ''}"
+            what = f"`{told.name}` ({at}) was computed before that"
             fix = f"compute `{told.name}` anew after line {step}"
             if any(one is not last and one.site == last.site for one in model.passes):
                 # The same line ran before: it is in a loop.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from leafmagic.breaks import MemoryChanged
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
-from leafmagic.findings import fixes
+from leafmagic.findings import fixes, former
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.source import Source, source_at
 from leafmagic.model import Model
@@ -54,10 +54,12 @@ class UntrackedWrite(Rule):
     def check(self, event: MemoryChanged, model: Model) -> Iterator[Finding]:
         """Say whose memory it is, who saved it, and which line wrote to it."""
         taken = model.tensor(event.tid)
-        place, node = model.place(event.wrote), model.nodes.get(event.nid)
+        place, node = former.place_of_write(model, event.wrote), model.nodes.get(event.nid)
         record = _memory_of(model, taken, node)
         name = best_name(record) if record is not None else ""
         name = name or (best_name(taken) if taken is not None else "")
+        known = model.session.made.get(event.tid)
+        name = name or ("" if known is None else known.name)
         if event.how in ("data", "set_data"):
             yield self._by_data(event, model, node, record, place, name)
         else:
@@ -75,7 +77,7 @@ class UntrackedWrite(Rule):
         if place is not None and ".data" in place.source:
             spelt = place.source.partition(".data")[0].rpartition("(")[2].strip()
             name = spelt if spelt.replace(".", "").isidentifier() else name
-        line = f"line {place.line}" if place is not None else "a later line"
+        line = former.where(model, place) if place is not None else "a later line"
         if event.how == "set_data":
             what = f"{line} gives `{name}` other memory, and backward will use that"
             fix = f"assign to {name}.data after backward, or under torch.no_grad() use "
@@ -132,8 +134,8 @@ class UntrackedWrite(Rule):
 
 
 def _saver(model: Model, node: NodeRecord | None, event: MemoryChanged) -> str:
-    line = model.line(node.made.site) if node is not None else None
-    return f"{event.name} (line {line})" if line is not None else event.name
+    place = former.place_of_node(model, node) if node is not None else None
+    return f"{event.name} ({former.where(model, place)})" if place is not None else event.name
 
 
 def _memory_of(

@@ -10,7 +10,7 @@ from typing import Any
 from leafmagic.breaks import Foreseen
 from leafmagic.cell import Place, is_module_word
 from leafmagic.events import WriteAttempted
-from leafmagic.findings import fixes, leafwrites, rewrites
+from leafmagic.findings import fixes, former, leafwrites, rewrites, unwritten
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.pieces import kept_piece
 from leafmagic.looks import Raised
@@ -205,11 +205,25 @@ class SavedTensorMutated(Rule):
 
     def check(self, event: Raised | Foreseen, model: Model) -> Iterator[Finding]:
         """Find who saved the tensor and who wrote to it."""
-        if isinstance(event, Raised) and kept_piece(event, model) is not None:
+        if isinstance(event, Raised) and (
+            kept_piece(event, model) is not None or former.kept_over(event, model) is not None
+        ):
             return  # `StaleGraph` tells of it.
         told = 0 if isinstance(event, Raised) and event.site == self._foreseen else 1
         self._foreseen = 0
         for node, slot, text in culprits(event, model):
+            before = former.changed(model, node, slot, text)
+            if before is not None:
+                if isinstance(event, Foreseen):
+                    if not former.is_foreseen(model, before):
+                        continue
+                    self._foreseen = event.site
+                finding = former.told(self, model, before, event.site)
+                gravity = _gravity(event, model)
+                if gravity == "warning" and not before.saved.grad:
+                    gravity = "info"  # Data is changed, and the loss may have been looked at only.
+                yield dataclasses.replace(finding, count=told, severity=gravity)
+                continue
             changed = changed_since(model, node, text)
             if changed is None or writes_unasked(*changed):
                 continue
@@ -231,7 +245,7 @@ class SavedTensorMutated(Rule):
         record: TensorRecord,
         writes: list[Moment],
     ) -> Finding:
-        place, saved = model.place(writes[0].site), model.place(node.made.site)
+        place, saved = model.place(writes[0].site), former.place_of_node(model, node)
         name = model.name_of(record.tid) or best_name(record)
         if place is not None and place.kind == "AugAssign" and place.operands:
             name = place.operands[0]

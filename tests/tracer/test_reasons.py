@@ -26,6 +26,30 @@ ANSWERS: dict[str, tuple[str, str, str, str]] = {
         "`h` is not a leaf: it was computed by MulBackward0 (line 2: x * 2)",
         "not h.is_leaf and not h.retains_grad and x.grad is not None",
     ),
+    "written to since": (
+        "u = torch.ones(3, requires_grad=True)\ne = torch.exp(u)\ne += 1\ne.sum()",
+        "e",
+        "`e` is not a leaf: it was computed by AddBackward0 (line 3: e += 1), and backward",
+        "not e.is_leaf and e.grad_fn.name() == 'AddBackward0'",
+    ),
+    "written to by a method": (
+        "u = torch.ones(3, requires_grad=True)\nk = u * 2\nk.mul_(3)",
+        "k",
+        "`k` is not a leaf: it was computed by MulBackward0 (line 3: k.mul_(3)), and backward",
+        "not k.is_leaf and k.grad_fn.next_functions[0][0].name() == 'MulBackward0'",
+    ),
+    "its elements were set": (
+        "u = torch.ones(3, requires_grad=True)\nr = torch.zeros(3)\nr[0] = u[0]\nr[1] = u[1]",
+        "r",
+        "`r` is not a leaf: it was computed by CopySlices (line 4: r[1] = u[1]), and backward",
+        "not r.is_leaf and r.grad_fn.name() == 'torch::autograd::CopySlices'",
+    ),
+    "a view of it was written to": (
+        "u = torch.ones(3, requires_grad=True)\nb = u * 2\nv = b[:2]\nv.mul_(3)",
+        "b",
+        "`b` is not a leaf: it was computed by CopySlices (line 4: v.mul_(3)), and backward",
+        "not b.is_leaf and b.grad_fn.name() == 'torch::autograd::CopySlices'",
+    ),
     "a converted copy": (
         "x = torch.ones(2, requires_grad=True)\ny = x.double()\ny.sum().backward()",
         "y",
@@ -257,6 +281,17 @@ def test_the_session_knows_what_the_newest_trace_did_not_see() -> None:
     first = run_traced(BACKWARD)
     run_traced("k = torch.ones(2)", first.ns)
     assert "(line 2 of Cell In[" in leafmagic.why(first.ns["h"])
+
+
+def test_a_write_of_an_earlier_trace_is_told_with_its_line() -> None:
+    ns = run_traced("u = torch.ones(3, requires_grad=True)\ne = torch.exp(u)").ns
+    second = run_traced("x = 1\n\ne += x", ns)
+    third = run_traced("f = e * 2", ns)
+    assert "(line 3: e += x)" in leafmagic.why(ns["e"], second.trace, "e")
+    assert "by AddBackward0 (line 3 of " in leafmagic.why(ns["e"], third.trace, "e")
+    assert ": e += x)" in leafmagic.why(ns["e"], third.trace, "e")
+    fourth = run_traced("g = f * 2", ns)
+    assert "by MulBackward0 (line 1 of " in leafmagic.why(ns["f"], fourth.trace, "f")
 
 
 def test_with_no_trace_at_all_nothing_is_claimed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import torch
 from tracing_kit import run_traced
 
-from leafmagic import session
+from leafmagic import bygone, session
 from leafmagic.session import SESSION, MadeAt, PassOver, Session
 
 FORWARD = "w = torch.ones(3, requires_grad=True)\ncost = (w.exp() ** 2).sum()"
@@ -41,7 +42,9 @@ def test_the_newest_pass_over_a_node_is_known() -> None:
     assert {over.retained for over in SESSION.passed.values()} == {True}
     run_traced("w.grad = None\ncost.backward()", ns)
     (over,) = set(SESSION.passed.values())
-    assert over == PassOver(3, "backward", SESSION.label(3), 2, "cost.backward()", False)
+    assert over._replace(ordinal=0) == PassOver(
+        3, "backward", SESSION.label(3), 2, "cost.backward()", False
+    )
     assert len(SESSION.passed) == 3
 
 
@@ -68,8 +71,81 @@ def test_nothing_grows_with_the_cells() -> None:
     for _ in range(4):
         run_traced("loss = (w * 2).exp().sum()\nloss.backward()\ndel loss", ns)
         gc.collect()
-        sizes.append((len(SESSION.made), len(SESSION.passed), len(SESSION._behind)))
-    assert len(set(sizes)) == 1
+        bygone = SESSION.bygone
+        known = (SESSION.made, SESSION.passed, SESSION._behind, bygone.nodes, bygone.writes)
+        sizes.append([len(table) for table in known])
+    assert sizes == sizes[:1] * 4
+
+
+def test_a_node_that_lives_on_is_known_with_what_its_op_was_called_with() -> None:
+    ns = run_traced(FORWARD).ns
+    made = {at.place.source: at for at in SESSION.bygone.nodes.values()}
+    assert set(made) == {"w.exp()", "w.exp() ** 2", "(w.exp() ** 2).sum()"}
+    (weight,) = (one for one in made["w.exp()"].operands if not one.made)
+    assert (weight.name, weight.shape, weight.leaf) == ("w", (3,), True)
+    run_traced("del cost", ns)
+    assert SESSION.bygone.nodes == {}
+
+
+def test_writes_to_what_lives_on_are_known_and_bounded() -> None:
+    ns = run_traced("a = torch.ones(3)").ns
+    for _ in range(20):
+        run_traced("a[:2] += 1", ns)
+    (writes,) = SESSION.bygone.writes.values()
+    assert len(writes) == bygone.MOST_WRITES
+    assert {one.place.line for one in writes} == {1}
+    assert [one.run for one in writes] == sorted(one.run for one in writes)
+    run_traced("del a", ns)
+    assert SESSION.bygone.writes == {}
+
+
+def test_nodes_that_a_loop_made_are_known_in_the_next_trace() -> None:
+    loop = (
+        "for _ in range(6):\n    kept = (w * 2).exp().sum()\n    kept.backward()\n    w.grad = None"
+    )
+    ns = run_traced(f"w = torch.ones(3, requires_grad=True)\n{loop}").ns
+    known = set(SESSION.bygone.nodes)
+    run_traced("kept + 1", ns)
+    assert len(known) == 3
+    assert known == set(SESSION.bygone.nodes)
+
+
+def test_a_write_that_was_not_traced_is_told_as_one() -> None:
+    ns = run_traced("x = torch.ones(3, requires_grad=True)\na = x.exp()\nloss = a.sum()").ns
+    ns["a"].mul_(2)
+    ran = run_traced("loss.backward()", ns)
+    (found,) = ran.trace.findings
+    assert (found.code, found.variable, found.line) == ("LM202", "a", 2)
+    assert "code that was not traced changed it" in found.message
+    assert any("LM202" in note for note in ran.error.__notes__)
+
+
+def test_a_write_that_torch_did_not_count_is_known_while_a_graph_may_have_saved_it() -> None:
+    ns = run_traced("w = torch.ones(3, requires_grad=True)\nx = torch.ones(3)\ny = w * x").ns
+    storage = weakref.ref(ns["x"].untyped_storage())
+    for _ in range(3):
+        run_traced("x.data.mul_(2)", ns)
+    places = {(one.run, one.place.line) for one in SESSION.bygone.unseen.values()}
+    assert places == {(4, 1)}
+    run_traced("del y, x", ns)
+    gc.collect()
+    assert SESSION.bygone.unseen == {}
+    assert storage() is None
+
+
+def test_where_nothing_can_have_saved_it_such_a_write_is_forgotten() -> None:
+    run_traced("x = torch.ones(3)\nx.data.mul_(2)")
+    assert SESSION.bygone.unseen == {}
+
+
+def test_a_fix_calls_no_method_that_does_not_exist() -> None:
+    ns = run_traced(
+        "u = torch.ones(3, requires_grad=True)\nh = torch.ones(3)\nl = (u * h).sum()"
+    ).ns
+    run_traced("h.normal_()", ns)
+    (found,) = run_traced("l.backward()", ns).trace.findings
+    assert (found.code, found.variable) == ("LM202", "h")
+    assert found.fix.startswith("use h.clone() in line 3 of ")
 
 
 def test_runs_of_the_same_cell_are_counted() -> None:
@@ -97,8 +173,6 @@ def test_tables_are_bounded() -> None:
 
 def test_no_tensor_is_kept() -> None:
     ns = run_traced(FORWARD).ns
-    import weakref
-
     gone = weakref.ref(ns["cost"])
     del ns["cost"]
     assert gone() is None

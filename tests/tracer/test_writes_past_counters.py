@@ -167,3 +167,31 @@ a += 1
         run_traced(text + "try:\n    kept.sum().backward()\nexcept RuntimeError:\n    pass").error
         is None
     )
+
+
+def test_an_augmented_write_through_data_gives_no_other_memory() -> None:
+    ran = run_traced(
+        "x = torch.ones(3)\nw = torch.ones(3, requires_grad=True)\n"
+        "y = (w * x).sum()\nx.data *= 10\ny.backward()"
+    )
+    (found,) = ran.trace.findings
+    assert (found.code, found.variable, found.line, found.count) == ("LM205", "x", 4, 1)
+    assert "line 4 changes its memory through `.data`" in found.message
+
+
+def test_other_memory_is_told_as_that() -> None:
+    ran = run_traced(
+        "x = torch.ones(3)\nw = torch.ones(3, requires_grad=True)\n"
+        "y = (w * w).sum()\nw.data = x.data * 10\ny.backward()"
+    )
+    (found,) = ran.trace.findings
+    assert (found.code, found.line) == ("LM205", 4)
+    assert "gives `w` other memory" in found.message
+
+
+def test_the_line_that_saved_is_told_with_its_cell() -> None:
+    ns = run_traced("w = torch.ones(3, requires_grad=True)\nz = w.exp()").ns
+    (found,) = run_traced("z.data.mul_(3)\nz.sum().backward()", ns).trace.findings
+    assert found.code == "LM205"
+    assert "ExpBackward0 (line 2 of " in found.message
+    assert "; line 1 changes its memory" in found.message
