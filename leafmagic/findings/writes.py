@@ -10,7 +10,7 @@ from typing import Any
 from leafmagic.breaks import Foreseen
 from leafmagic.cell import Place, is_module_word
 from leafmagic.events import WriteAttempted
-from leafmagic.findings import fixes, former, leafwrites, rewrites, unwritten
+from leafmagic.findings import fixes, former, leafwrites, rewrites
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.pieces import kept_piece
 from leafmagic.looks import Raised
