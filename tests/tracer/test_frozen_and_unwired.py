@@ -71,9 +71,11 @@ def test_a_frozen_leaf_is_told_at_the_line_that_froze_it(cell: str) -> None:
     (found,) = ran.trace.findings
     assert found.code == "LM402"
     (line,) = (n for n, words in enumerate(text.split("\n"), 1) if "# it" in words)
-    assert found.line == line and f"line {line} freezes" in found.message
+    assert found.line == line
+    assert f"line {line} freezes" in found.message
     mended = run_traced(ran.trace.fixed_source())
-    assert mended.error is None and mended.trace.findings == ()
+    assert mended.error is None
+    assert mended.trace.findings == ()
     assert eval(grad, mended.ns) is not None
 
 
@@ -89,3 +91,30 @@ def test_a_function_that_freezes_what_it_is_given_is_left_as_it_is() -> None:
     (found,) = ran.trace.findings
     assert (found.line, found.edits) == (4, ())
     assert found.fix.startswith("net.requires_grad_(True)")
+
+
+FORCED = {
+    "a statement": "loss = torch.nn.functional.mse_loss(out, y)\nloss.requires_grad = True",
+    "a method": "loss = torch.nn.functional.mse_loss(out, y)\nloss.requires_grad_()",
+    "in the expression": "loss = torch.nn.functional.mse_loss(out, y).requires_grad_()",
+}
+
+
+@pytest.mark.parametrize("how", FORCED)
+def test_a_net_that_no_grad_keeps_from_its_optimizer_is_a_warning(how: str) -> None:
+    ran = run_traced(
+        "x, y = torch.ones(5, 3), torch.ones(5, 1)\n"
+        "net = torch.nn.Linear(3, 1)\n"
+        "opt = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "with torch.no_grad():\n"
+        "    out = net(x)\n"
+        f"{FORCED[how]}\n"
+        "loss.backward()\n"
+        "opt.step()"
+    )
+    (found,) = ran.trace.findings
+    assert (found.code, found.severity, found.line) == ("LM403", "warning", 4)
+    mended = run_traced(ran.trace.fixed_source())
+    assert mended.error is None
+    assert [f for f in mended.trace.findings if f.severity != "info"] == []
+    assert mended.ns["net"].weight.grad is not None
