@@ -118,3 +118,191 @@ def test_a_net_that_no_grad_keeps_from_its_optimizer_is_a_warning(how: str) -> N
     assert mended.error is None
     assert [f for f in mended.trace.findings if f.severity != "info"] == []
     assert mended.ns["net"].weight.grad is not None
+
+
+TRAINED = """
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.ones(2, 3)).square().sum().backward()
+    opt.step()
+"""
+UNWIRED: dict[str, tuple[str, str, str]] = {
+    "another word for self": (
+        """
+        class Net(torch.nn.Module):
+            def __init__(this):
+                super().__init__()
+                this.fc = torch.nn.Linear(3, 3)
+                this.w = torch.ones(3, 3, requires_grad=True)  # it
+            def forward(this, x):
+                return this.fc(x) @ this.w
+        net = Net()
+        """,
+        "net.w",
+        "LM422",
+    ),
+    "layers in a list of another self": (
+        """
+        class Net(torch.nn.Module):
+            def __init__(s, n):
+                super().__init__()
+                s.fc = torch.nn.Linear(3, 3)
+                s.more = [torch.nn.Linear(3, 3) for _ in range(n)]  # it
+            def forward(s, x):
+                for layer in [s.fc, *s.more]:
+                    x = layer(x)
+                return x
+        net = Net(2)
+        """,
+        "net.more",
+        "LM422",
+    ),
+    "an op behind Parameter, of another self": (
+        """
+        class Net(torch.nn.Module):
+            def __init__(s):
+                super().__init__()
+                s.fc = torch.nn.Linear(3, 3)
+                s.w = torch.nn.Parameter(torch.ones(3, 2)).t()  # it
+            def forward(s, x):
+                return s.fc(x) @ s.w.t()
+        net = Net()
+        """,
+        "s.w",
+        "LM421",
+    ),
+    "setattr in a loop": (
+        """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(3, 3)
+                for i in range(3):
+                    setattr(self, f"a{i}", torch.ones(3, requires_grad=True))  # it
+            def forward(self, x):
+                return self.fc(x) * self.a0 * self.a1 * self.a2
+        net = Net()
+        """,
+        "net.a0",
+        "LM422",
+    ),
+    "with an annotation": (
+        """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(3, 3)
+                self.w: torch.Tensor = torch.ones(3, requires_grad=True)  # it
+            def forward(self, x):
+                return self.fc(x) * self.w
+        net = Net()
+        """,
+        "net.w",
+        "LM422",
+    ),
+    "from outside": (
+        """
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(3, 3)
+            def forward(self, x):
+                return self.fc(x) * self.scale
+        net = Net()
+        net.scale = torch.ones(3, requires_grad=True)  # it
+        """,
+        "net.scale",
+        "LM422",
+    ),
+    "in an object that is no module": (
+        """
+        class Mixer:
+            def __init__(self, n):
+                self.lin = torch.nn.Linear(n, n)
+            def __call__(self, x):
+                return self.lin(x).tanh()
+        class Net(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.fc = torch.nn.Linear(3, 3)
+                self.mixer = Mixer(3)  # it
+            def forward(self, x):
+                return self.mixer(self.fc(x))
+        net = Net()
+        """,
+        "net.mixer",
+        "LM422",
+    ),
+}
+
+
+@pytest.mark.parametrize("cell", UNWIRED)
+def test_what_a_module_does_not_register_is_found_however_it_is_set(cell: str) -> None:
+    code, variable, rule = UNWIRED[cell]
+    text = textwrap.dedent(code).strip("\n") + TRAINED
+    ran = run_traced(text)
+    (found,) = ran.trace.findings
+    (line,) = (n for n, words in enumerate(text.split("\n"), 1) if "# it" in words)
+    assert (found.code, found.variable, found.line) == (rule, variable, line)
+    before = len([*ran.ns["net"].parameters()])
+    mended = run_traced(ran.trace.fixed_source())
+    assert mended.error is None
+    assert mended.trace.findings == ()
+    assert len([*mended.ns["net"].parameters()]) > before
+
+
+WIRED = {
+    "an object with parts of the module, of which the optimizer has one": """
+class Tied:
+    def __init__(self, owner):
+        self.owner, self.parts = owner, [owner.fc, owner.out]
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.out = torch.nn.Linear(3, 3), torch.nn.Linear(3, 1)
+        self.tied, self.all = Tied(self), [self.fc, self.out]
+    def forward(self, x):
+        return self.out(self.fc(x))
+net = Net()
+opt = torch.optim.SGD(net.out.parameters(), 0.1)
+""",
+    "an object whose layers the optimizer has, too": """
+class Mixer:
+    def __init__(self):
+        self.lin = torch.nn.Linear(3, 3)
+class Net(torch.nn.Module):
+    def __init__(s):
+        super().__init__()
+        s.fc, s.mixer = torch.nn.Linear(3, 3), Mixer()
+    def forward(s, x):
+        return s.mixer.lin(s.fc(x))
+net = Net()
+opt = torch.optim.SGD([*net.parameters(), *net.mixer.lin.parameters()], 0.1)
+""",
+    "an input that is kept on the module, from outside": """
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Tanh())
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for _ in range(2):
+    net.seen = torch.ones(2, 3, requires_grad=True)
+    opt.zero_grad()
+    net(net.seen).sum().backward()
+    opt.step()
+""",
+    "an input that a hook keeps": """
+net = torch.nn.Sequential(torch.nn.Tanh(), torch.nn.Linear(3, 3))
+def keep(module, given):
+    module.seen = given[0].detach().requires_grad_()
+    return (module.seen,)
+net[1].register_forward_pre_hook(keep)
+opt = torch.optim.SGD([*net.parameters()], 0.1)
+""",
+}
+
+
+@pytest.mark.parametrize("cell", WIRED)
+def test_what_is_held_without_being_registered_may_be_right(cell: str) -> None:
+    train = TRAINED.partition("\n")[2].partition("\n")[2]
+    ran = run_traced(WIRED[cell].strip("\n") + "\n" + train)
+    assert ran.error is None
+    assert [f.explanation() for f in ran.trace.findings if f.code == "LM422"] == []
