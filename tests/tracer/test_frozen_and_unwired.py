@@ -306,3 +306,54 @@ def test_what_is_held_without_being_registered_may_be_right(cell: str) -> None:
     ran = run_traced(WIRED[cell].strip("\n") + "\n" + train)
     assert ran.error is None
     assert [f.explanation() for f in ran.trace.findings if f.code == "LM422"] == []
+
+
+LOCAL: dict[str, tuple[str, str, str]] = {
+    "a flag on a layer, and an optimizer": (
+        "net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))\n"
+        "opt = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "net[0].requires_grad = False\n"
+        "opt.zero_grad()\n"
+        "net(torch.ones(2, 3)).sum().backward()\n"
+        "opt.step()",
+        "LM301",
+        "net[0].requires_grad_(False)",
+    ),
+    "a sum whose name ends in the word that is added": (
+        "w = torch.ones(3, requires_grad=True)\n"
+        "opt = torch.optim.SGD([w], 0.1)\n"
+        "run_loss = 0.0\n"
+        "for _ in range(4):\n"
+        "    opt.zero_grad()\n"
+        "    loss = (w * 2).sum()\n"
+        "    loss.backward()\n"
+        "    opt.step()\n"
+        "    run_loss = run_loss + loss",
+        "LM601",
+        "run_loss = run_loss + loss.item()",
+    ),
+    "a list under a key that is the word that is stored": (
+        "w = torch.ones(3, requires_grad=True)\n"
+        "opt = torch.optim.SGD([w], 0.1)\n"
+        "log = {'loss': []}\n"
+        "for _ in range(4):\n"
+        "    opt.zero_grad()\n"
+        "    loss = (w * 2).sum()\n"
+        "    loss.backward()\n"
+        "    opt.step()\n"
+        "    log['loss'].append(loss)",
+        "LM602",
+        "log['loss'].append(loss.item())",
+    ),
+}
+
+
+@pytest.mark.parametrize("cell", LOCAL)
+def test_a_local_fix_is_there_as_an_edit(cell: str) -> None:
+    text, rule, line = LOCAL[cell]
+    ran = run_traced(text)
+    (found,) = ran.trace.findings
+    assert (found.code, found.fix) == (rule, line)
+    fixed = ran.trace.fixed_source()
+    assert line in [words.strip() for words in fixed.split("\n")]
+    assert run_traced(fixed).trace.findings == ()
