@@ -203,15 +203,23 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
 
 
 def _deep(path: str, module: torch.nn.Module) -> Iterator[tuple[str, Tensor, bool]]:
-    """Like `_of_module`, and with what plain lists and dicts in it hold."""
-    yield from _of_module(path, module)
+    """Like `_of_module`, and with what lists, dicts and objects of the user's in it hold."""
+    seen: set[int] = set()
+    for where, tensor, registered in _of_module(path, module):
+        seen.add(id(tensor))
+        yield where, tensor, registered
     for prefix, part in parts_of(module):
         head = f"{path}.{prefix}." if prefix else f"{path}."
         for name, value in list(inside(part).items()):
             if name.startswith("_"):
                 continue
-            for at, item in _items(f"{head}{name}", value):
-                yield from ((where, t, False) for where, t, _ in safely(_of_item(at, item)))
+            found = _items(f"{head}{name}", value)
+            if is_user_file(_file_of(type(value))):
+                found += [(f"{head}{name}.{k}", item) for k, item in _attributes(value)]
+            for at, item in found:
+                for where, tensor, _ in safely(_of_item(at, item)):
+                    if id(tensor) not in seen:  # What is registered has its path already.
+                        yield where, tensor, False
 
 
 def _held(

@@ -47,8 +47,10 @@ def why(tensor: Tensor, trace: Trace | None = None, name: str = "") -> str:
     with torch._C.DisableTorchFunction():
         if autograd.can_be_read(tensor) and tensor.grad is not None:
             return f"{word}.grad is not None: it holds a gradient of shape {list(tensor.shape)}."
-        model, record = _known(tensor, list(reversed(NEWEST)) if trace is None else [trace])
-        seen = _Seen(tensor, word, model, record)
+        traces = list(reversed(NEWEST)) if trace is None else [trace]
+        seen = _Seen(tensor, word, *_known(tensor, traces))
+        if any(isinstance(t, Tracer) and t.running and t.model is seen.model for t in traces):
+            seen.last = "last backward"
         if not tensor.requires_grad:
             return seen.without_grad()
         return seen.of_leaf() if tensor.is_leaf else seen.of_non_leaf()
@@ -87,6 +89,8 @@ class _Seen:
     ) -> None:
         self.tensor, self.word = tensor, word
         self.model, self.record = model, record
+        self.last = "last traced backward"
+        """What the newest pass of a trace that has ended is: none knows what ran since."""
 
     def made(self) -> Place | None:
         """Return where the trace saw it being made."""
@@ -210,7 +214,7 @@ class _Seen:
         at = None if self.record is None else self.record.retained
         if at is not None and passes and max(one.ordinal for one in passes) < at.ordinal:
             return (
-                f"retain_grad() was called on {word} after the last backward; it keeps the "
+                f"retain_grad() was called on {word} after the {self.last}; it keeps the "
                 "gradients of later backward passes only. Call it before backward."
             )
         return (
@@ -263,7 +267,7 @@ class _Seen:
             return ""
         line = self.model.line(self.model.passes[-1].site)
         where = "" if line is None else f" at line {line}"
-        return f"The last backward{where} raised before it could fill {self.word}.grad."
+        return f"The {self.last}{where} raised before it could fill {self.word}.grad."
 
     def _by_grad(self) -> str:
         """Say that gradients were asked for with ``autograd.grad`` alone."""
@@ -289,7 +293,7 @@ class _Seen:
         line = model.line(record.cleared.site)
         at = "" if line is None else f" at line {line}"
         how = "cleared by zero_grad()" if record.cleared.what == "zero_grad" else "set to None"
-        return f"{self.word}.grad was {how}{at}, after the last backward. Read it before that line."
+        return f"{self.word}.grad was {how}{at}, after the {self.last}. Read it before that line."
 
     def _earlier(self) -> str:
         """Say what an earlier trace knew of its gradient."""
@@ -316,7 +320,7 @@ class _Seen:
         roots = [tid for one in newest_passes(model) if one.what == "backward" for tid in one.roots]
         loss = next((name for tid in roots if (name := model.name_of(tid))), "")
         whole = f"`{loss}`" if loss else "its root"
-        start = f"The last backward{where} did not reach {word}: "
+        start = f"The {self.last}{where} did not reach {word}: "
         record = self.record
         if record is None:
             return f"{start}{whole} was not computed from it."
@@ -328,7 +332,7 @@ class _Seen:
             return f"{start}it was made after it, at line {made.line}."
         if record.index in {leaf.index for leaf in reach(model, roots).leaves}:
             return (
-                f"The graph of the last backward{where} leads to {word}: its gradient was cleared "
+                f"The graph of the {self.last}{where} leads to {word}: its gradient was cleared "
                 "since, or backward was called with inputs= that leave it out."
             )
         if used is not None:

@@ -219,18 +219,43 @@ def _is_true(node: ast.AST | None) -> bool:
 
 
 def _compiled(source: Source) -> Iterator[Function]:
-    """Yield the functions of a text that torch.compile is given, by name or as decorator."""
-    names = {
-        node.args[0].id
+    """Yield what torch.compile is given: functions, and the ``forward`` of modules."""
+    given = [
+        node.args[0]
         for node in source.nodes
         if isinstance(node, ast.Call)
         and source.in_torch(node.func) == "torch.compile"
         and node.args
-        and isinstance(node.args[0], ast.Name)
-    }
+    ]
+    names = {node.id for node in given if isinstance(node, ast.Name)}
+    kinds = {_made_by(node) for node in given}
     for node in source.nodes:
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, ast.Assign):
+            kinds |= {kind for name, kind in _instances(node) if name in names}
+    for node in source.nodes:
+        if not isinstance(node, Function):
             continue
         marks = [m.func if isinstance(m, ast.Call) else m for m in node.decorator_list]
-        if node.name in names or any(source.in_torch(m) == "torch.compile" for m in marks):
+        above = next(source.parents(node), None)
+        module = above.name if isinstance(above, ast.ClassDef) and node.name == "forward" else ""
+        if (
+            (node.name in names and not isinstance(above, ast.ClassDef))
+            or (module and module in kinds)
+            or any(source.in_torch(m) == "torch.compile" for m in marks)
+        ):
             yield node
+
+
+def _instances(node: ast.Assign) -> Iterator[tuple[str, str]]:
+    """Yield the names that a statement gives to what a call by name makes, and that name."""
+    target, value = node.targets[0], node.value
+    pairs: list[tuple[ast.expr, ast.expr]] = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = list(zip(target.elts, value.elts, strict=False))
+    for one, made in pairs:
+        if isinstance(one, ast.Name) and _made_by(made):
+            yield one.id, _made_by(made)
+
+
+def _made_by(node: ast.expr) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""

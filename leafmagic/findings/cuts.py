@@ -28,6 +28,7 @@ from leafmagic.findings.ends import (
     word_for,
 )
 from leafmagic.findings.flows import entered_by_hand, words_in
+from leafmagic.findings.frozen import unforced
 from leafmagic.findings.inline import Mend
 from leafmagic.findings.lasting import made_while_off, since
 from leafmagic.findings.leaves import made_at
@@ -352,7 +353,7 @@ class PathEnds(Rule):
         names = named(leaves) or f"`{word_for(model, first.leaf)}`"
         at = first.asked or first.stepped
         severity = _severity(first, cut)
-        mend = mends.mended(cut, word_for(model, cut.below), switch)
+        mend = unforced(mends.mended(cut, word_for(model, cut.below), switch), cut.below, model)
         if cut.how in ("detach", "data") and cut.below.count < _most_passes(model):
             # What is computed once has a graph for one pass only.
             mend = Mend(f"{mend.fix}  # and in the loop, once for each backward")
@@ -377,6 +378,5 @@ def _most_passes(model: Model) -> int:
 
 
 def _severity(one: Missed, cut: Cut) -> Severity:
-    """Grad mode off, or an op of its own, may be meant: then it is only worth knowing."""
-    asked = one.asked is not None
-    return "warning" if asked or cut.how not in ("no_grad", "other") else "info"
+    """Return how grave a cut is: that of an op of its own may be meant."""
+    return "warning" if one.asked is not None or cut.how != "other" else "info"

@@ -57,15 +57,20 @@ class RequiresGradFlag(Rule):
 
     def __init__(self) -> None:
         self._strays: list[tuple[Finding, AttributeStored]] = []
+        self._texts: dict[str, SourceRead] = {}
 
     def check(self, event: Any, model: Model) -> Iterator[Finding]:
         """Look at stray attributes, refusals and flags set on computed tensors."""
         if isinstance(event, AttributeStored):
             for told in self._stray(event):
                 self._strays.append((told, event))
-                yield told
+                read = self._texts.get(event.label)
+                yield told if read is None else _mended(told, event, read)
         elif isinstance(event, SourceRead):
-            yield from self._mended(event)
+            self._texts[event.label] = event
+            for told, stored in self._strays:
+                if told.cell == event.label:
+                    yield dataclasses.replace(_mended(told, stored, event), count=0)
         elif isinstance(event, Accessed):
             yield from self._no_op(event, model)
         elif event.text == "'bool' object is not callable":
@@ -93,14 +98,6 @@ class RequiresGradFlag(Rule):
             words = f"set `{event.owner}.requires_grad`"
         base = self.finding(message, fix=fix if whole else words, variable=event.owner)
         yield _at(base, event.line, event.label)
-
-    def _mended(self, event: SourceRead) -> Iterator[Finding]:
-        """Tell of a stray attribute again, with its edit, when its text is read."""
-        for told, stored in self._strays:
-            if told.cell == event.label:
-                edits = rewrites.stray(source_read(event), stored)
-                fix = edits[0].replacement if edits else told.fix
-                yield dataclasses.replace(told, count=0, fix=fix, edits=edits)
 
     def _no_op(self, event: Accessed, model: Model) -> Iterator[Finding]:
         if event.what != "requires_grad_" or event.is_leaf or not event.requires_grad:
@@ -228,6 +225,12 @@ class RequiresGradFlag(Rule):
             record=record,
             severity="error",
         )
+
+
+def _mended(told: Finding, stored: AttributeStored, read: SourceRead) -> Finding:
+    """Tell of a stray attribute with its edit, now that its text is read."""
+    edits = rewrites.stray(source_read(read), stored)
+    return dataclasses.replace(told, fix=edits[0].replacement if edits else told.fix, edits=edits)
 
 
 def _at(finding: Finding, line: int | None, label: str) -> Finding:

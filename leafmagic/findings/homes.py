@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from leafmagic.cell import Place
 from leafmagic.findings.flows import calls
@@ -16,6 +17,84 @@ _LAYERS = re.compile(
     r"^(Linear|Bilinear|Conv\w+|Embedding\w*|LSTM\w*|GRU\w*|RNN\w*|\w+Norm\w*|Transformer\w*"
     r"|MultiheadAttention|PReLU)$"
 )
+
+
+class Setting(NamedTuple):
+    """A statement that sets an attribute, and the value that it gets.
+
+    Attributes
+    ----------
+    node : ast.stmt
+    target : str
+        What is set, as the source spells it: ``self.w``.
+    value : ast.expr or None
+        None where it is not written there by itself.
+    computed : bool
+        Whether the name is an expression, as in ``setattr(self, f"w{i}", value)``.
+    """
+
+    node: ast.stmt
+    target: str
+    value: ast.expr | None
+    computed: bool = False
+
+
+def self_of(method: Function) -> str:
+    """Return what a method calls its object."""
+    given = [*method.args.posonlyargs, *method.args.args]
+    return given[0].arg if given else "self"
+
+
+def self_at(source: Source, node: ast.AST) -> str:
+    """Return what the method around a piece of code calls its object; empty outside of one."""
+    for above in source.parents(node):
+        if isinstance(above, Function) and isinstance(
+            next(source.parents(above), None), ast.ClassDef
+        ):
+            return self_of(above)
+    return ""
+
+
+def setting_in(source: Source, part: ast.AST, target: str) -> Setting | None:
+    """Return the first statement in a piece of code that sets ``self.w`` or its like."""
+    owner, _, name = target.rpartition(".")
+    for node in ast.walk(part):
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            for one in targets:
+                if source.words(one) == target:
+                    return Setting(node, target, node.value)
+                if isinstance(one, ast.Tuple | ast.List):
+                    names = [source.words(item) for item in one.elts]
+                    if target in names:
+                        return Setting(node, target, _item(node.value, names, target))
+        elif isinstance(node, ast.Call) and len(node.args) == 3:
+            if source.words(node.func) != "setattr" or source.words(node.args[0]) != owner:
+                continue
+            statement = source.statement(node)
+            if isinstance(statement, ast.stmt) and (how := _spells(node.args[1], name)):
+                return Setting(statement, target, node.args[2], how == "computed")
+    return None
+
+
+def _item(value: ast.AST | None, names: list[str], target: str) -> ast.expr | None:
+    """Return the part of ``a, b = x, y`` that a target gets."""
+    if not isinstance(value, ast.Tuple | ast.List) or len(value.elts) != len(names):
+        return None
+    return value.elts[names.index(target)]
+
+
+def _spells(node: ast.expr, name: str) -> str:
+    """Tell whether an expression may be the name of an attribute, and how."""
+    if isinstance(node, ast.Constant):
+        return "name" if node.value == name else ""
+    if not isinstance(node, ast.JoinedStr):
+        return "computed"
+    parts = [
+        re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".*"
+        for part in node.values
+    ]
+    return "computed" if re.fullmatch("".join(parts), name) else ""
 
 
 class Home:
@@ -43,16 +122,14 @@ class Home:
         if self.node is not None:
             yield from (part for part in self.node.body if isinstance(part, Function))
 
-    def assignment(self, attribute: str, *, first: bool = True) -> ast.Assign | None:
-        """Return where ``self.attribute`` is set: in ``__init__``, if there."""
+    def setting(self, attribute: str, *, first: bool = True) -> Setting | None:
+        """Return what sets an attribute: in ``__init__``, if there."""
         for method in sorted(self.methods(), key=lambda m: m.name != "__init__"):
             if first and method.name == "forward":
                 continue
-            for node in ast.walk(method):
-                if isinstance(node, ast.Assign) and any(
-                    self.source.words(target) == f"self.{attribute}" for target in node.targets
-                ):
-                    return node
+            found = setting_in(self.source, method, f"{self_of(method)}.{attribute}")
+            if found is not None:
+                return found
         return None
 
     def made_in_forward(self) -> Iterator[tuple[ast.Call, ast.Assign | None, str]]:

@@ -132,7 +132,7 @@ def _is_made_in_forward(held: Held, event: Wired) -> bool:
         inside = held.path[len(home.path) + 1 :]
         for _, assigned, _ in home.made_in_forward():
             targets = [] if assigned is None else [home.source.words(t) for t in assigned.targets]
-            if any(_plain(inside).startswith(_plain(t.removeprefix("self."))) for t in targets):
+            if any(_plain(inside).startswith(_plain(t.partition(".")[2] or t)) for t in targets):
                 return True
         rest = tuple(seen for seen in event.modules if len(seen.path) < len(home.path))
         found = home_of(rest, held.path)

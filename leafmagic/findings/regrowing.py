@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from leafmagic.cell import Place
 from leafmagic.findings import fixes
+from leafmagic.findings.adding import addend, with_operand
 from leafmagic.findings.base import Finding, Rule, register
-from leafmagic.findings.retention import GATHERING, addend, passed_over, stores, with_operand
+from leafmagic.findings.retention import GATHERING, passed_over, stores
 from leafmagic.findings.source import Source, source_read
 from leafmagic.findings.texts import text_at
 from leafmagic.looks import Finished, Kept, SourceRead

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from leafmagic.cell import Place
-from leafmagic.findings import fixes
+from leafmagic.findings import adding, fixes
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.growing import announced, freed, freed_below, may_end
 from leafmagic.findings.judging import OfKept
@@ -104,22 +103,20 @@ class GraphSummed(Rule):
             name = place.targets[0]
         # Where no backward ran in between, the sum may be meant for one.
         used = added.stepwise
-        what = "" if place is None else addend(place, name)
         number = "item()" if record.seen.shape == () else "detach()"
-        new = fixes.chained(what, number) if what else ""
-        fixed = with_operand(place, what, new)
+        mend = adding.numbered(place, name, number)
         told = f"`{name}` is attached to the graphs of {added.rounds} iterations, with all that "
         return self.finding(
             f"{told}their ops saved; no backward runs from it."
             if used
             else f"{told}their ops saved. If no backward is to run from it, a number will do.",
-            fix=fixed or f"add .{number[:-2]}() to what is added to `{name}`",
+            fix=mend.fix,
             variable=name,
             cause=place,
             record=record,
             severity="warning" if used else "info",
             count=announced(self._announced, record.made.site),
-            edits=fixes.replace_statement(place, fixed) if place is not None and fixed else (),
+            edits=mend.edits,
         )
 
 
@@ -219,27 +216,6 @@ def _unlike(model: Model) -> list[Pass]:
     return list(found.values())
 
 
-def addend(place: Place, name: str) -> str:
-    """Return what a statement adds to a name; empty where that cannot be said."""
-    known = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
-    others = [word for word in place.operands if not known.search(word)]
-    whole = place.kind in ("AugAssign", "BinOp") and len(place.operands) == 2
-    return others[0] if whole and len(others) == 1 and "\n" not in others[0] else ""
-
-
-def with_operand(place: Place | None, old: str, new: str) -> str:
-    """Return a statement with another operand, where it stands on one line."""
-    statement = "" if place is None else place.statement
-    if not new or statement.count(old) != 1 or place is None or place.end_line != place.line:
-        return ""
-    fixed = statement.replace(old, new)
-    try:
-        ast.parse(fixed)
-    except SyntaxError:
-        return ""
-    return fixed
-
-
 @register
 class GraphsCollected(OfKept):
     """Computed tensors that are collected in a list or dict, with their graphs.
@@ -302,7 +278,8 @@ class GraphsCollected(OfKept):
         number = "item()" if newest.seen.shape == () else "detach()"
         new = fixes.chained(words, number)
         plain = isinstance(item, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp)
-        whole = with_operand(place, words, new) if plain else ""
+        edits = fixes.replace_expression(place, new) if plain else ()
+        whole = fixes.pasted(place, edits) if edits else ""
         yield self.finding(
             f"`{container}` holds {event.size} computed tensors, each with its graph and all that "
             "its ops saved"
@@ -313,7 +290,7 @@ class GraphsCollected(OfKept):
             record=newest,
             severity=severity,
             count=announced(self._announced, place.line),
-            edits=fixes.replace_expression(place, new) if plain else (),
+            edits=edits,
         )
 
     def _stored(

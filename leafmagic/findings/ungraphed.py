@@ -9,6 +9,7 @@ from typing import NamedTuple
 from leafmagic.cell import Place
 from leafmagic.findings import fixes
 from leafmagic.findings.ends import named
+from leafmagic.findings.frozen import froze, thawed
 from leafmagic.findings.inline import Mend, put
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.texts import text_at
@@ -132,14 +133,33 @@ def without_grad(behind: Sequence[TensorRecord], place: Place, model: Model) -> 
     return _leaf_without_grad(behind, place, model)
 
 
+def _frozen(leaf: TensorRecord, at: Place, off: list[TensorRecord], model: Model) -> Ungraphed:
+    """Tell of leaves that one line froze."""
+    name = best_name(leaf)
+    inside = leaf.seen.parameter and leaf.path == name
+    here = [r for r in off if froze(r, model) == at]
+    return Ungraphed(
+        f"nothing behind this result requires grad: line {at.line} freezes {named(here)}.",
+        "no graph to go back through",
+        thawed(at, name.split(".", maxsplit=1)[0] if inside else name),
+        name,
+        at,
+        leaf,
+    )
+
+
 def _leaf_without_grad(
     behind: Sequence[TensorRecord], place: Place, model: Model
 ) -> Ungraphed | None:
     leaves = [r for r in behind if not r.inputs and best_name(r)]
     parameters = [r for r in leaves if r.seen.parameter]
-    leaf = next(iter(parameters or leaves), None)
+    off = [r for r in leaves if froze(r, model) is not None]
+    leaf = next(iter(off or parameters or leaves), None)
     if leaf is None or leaf.requires_grad:
         return None
+    at = froze(leaf, model)
+    if at is not None:
+        return _frozen(leaf, at, off, model)
     name, made = best_name(leaf), made_at(model, leaf)
     mend = Mend(f"{name}.requires_grad_()  # before line {place.line} computes with it")
     if parameters and "." in name:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, register
-from leafmagic.findings.homes import Home, home_of
+from leafmagic.findings.homes import Home, self_at
 from leafmagic.findings.judging import AtTheEnd
+from leafmagic.findings.plain import Kept, kept_at, told
 from leafmagic.findings.reaching import Reaching, Steps, reaching
 from leafmagic.looks import Held, OptimizerSeen, Wired
 from leafmagic.model import Model
@@ -89,48 +89,29 @@ class PlainTensor(AtTheEnd):
         if not known.steps:
             return
         trained = {one.root for one in event.held if _is_trained(one, known)}
-        groups: dict[str, list[Held]] = {}
+        registered = {one.tid for one in event.held if one.registered}
+        near = [model.place(steps.site) for steps in known.steps.values()]
+        groups: dict[tuple[str, int], tuple[Kept, list[Held]]] = {}
         for held in unowned(event, model):
-            if not held.registered and held.root in trained:
-                groups.setdefault(held.path.partition("[")[0], []).append(held)
-        for path, group in groups.items():
-            found = self._told(path, group, event, model)
-            if found is not None:
-                yield found
-
-    def _told(self, path: str, group: list[Held], event: Wired, model: Model) -> Finding | None:
-        home = home_of(event.modules, f"{path}.")
-        statement = None if home is None else home[0].assignment(home[1])
-        if home is None or statement is None:
-            return None
-        source, attribute = home[0].source, f"self.{home[1]}"
-        value = " ".join(source.words(statement.value).split())
-        steps, seen = stepped(event, reaching(model))[0]
-        optimizer = f"`{seen.path}`" if seen is not None else f"the {steps.name}"
-        listed = "[" in group[0].path
-        if listed:
-            layers = any("." in one.path.rpartition("]")[2] for one in group)
-            what = "layers in a plain list or dict are" if layers else "tensors in a list are"
-            fix = _listed(attribute, value, statement.value, layers=layers)
-            message = f"what `{path}` holds gets gradients, but {optimizer} does not have it: "
-            message += f"{what} not registered."
-        else:
-            fix = f"{attribute} = torch.nn.Parameter({fixes.without_flag(value)})"
-            message = (
-                f"`{path}` gets gradients, but {optimizer} does not have it: "
-                "a plain tensor is no parameter of the module."
+            if held.registered or held.root not in trained or held.tid in registered:
+                continue
+            kept = kept_at(held, event, model, near)
+            if kept is not None:
+                key = (kept.place.filename or kept.place.label, kept.place.line)
+                groups.setdefault(key, (kept, []))[1].append(held)
+        for kept, group in groups.values():
+            steps, seen = stepped(event, known)[0]
+            optimizer = f"`{seen.path}`" if seen is not None else f"the {steps.name}"
+            variable, message, mend = told(kept, group, optimizer)
+            yield self.finding(
+                message,
+                fix=mend.fix,
+                variable=variable,
+                cause=kept.place,
+                symptom=model.line(steps.site),
+                record=model.tensor(group[0].tid),
+                edits=mend.edits,
             )
-        return self.finding(
-            message,
-            fix=fix,
-            variable=path,
-            cause=source.place(statement),
-            symptom=model.line(steps.site),
-            record=model.tensor(group[0].tid),
-            edits=fixes.replace_statement(source.place(statement), fix)
-            if len(statement.targets) == 1
-            else (),
-        )
 
 
 def _is_trained(held: Held, known: Reaching) -> bool:
@@ -138,13 +119,6 @@ def _is_trained(held: Held, known: Reaching) -> bool:
     return any(number in known.steps for number in held.optimizers) or any(
         held.tid in steps.had or held.tid in steps.idle for steps in known.steps.values()
     )
-
-
-def _listed(attribute: str, value: str, node: ast.expr, *, layers: bool) -> str:
-    kind = "Module" if layers else "Parameter"
-    form = "Dict" if isinstance(node, ast.Dict | ast.DictComp) else "List"
-    inner = "" if value in ("[]", "{}", "list()", "dict()") else value
-    return f"{attribute} = torch.nn.{kind}{form}({inner})"
 
 
 @register
@@ -211,10 +185,12 @@ class MadeInForward(AtTheEnd):
         target = source.words(call)
         if assigned is not None:
             target = source.words(assigned.targets[0])
-        variable = target.replace("self.", f"{home.path}.", 1)
+        me = self_at(source, call) or "self"
+        own = target.startswith(f"{me}.")
+        variable = f"{home.path}{target.removeprefix(me)}" if own else target
         thing = "a new parameter" if what == "Parameter" else f"a new {what}"
         value = " ".join(source.words(call).split())
-        name = target if target.startswith("self.") else f"self.{_attribute(target, what)}"
+        name = target if own else f"{me}.{_attribute(target, what)}"
         line = model.line(steps.site if steps is not None else model.passes[-1].site)
         return self.finding(
             f"each call of `forward` makes {thing} for `{variable}`: what the last one learnt "

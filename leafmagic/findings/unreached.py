@@ -178,11 +178,11 @@ def _defined(known: Reaching, path: str, one: Missed, model: Model) -> tuple[Pla
     found = home_of(known.modules, f"{path}.") if path else None
     if found is not None:
         home, attribute = found
-        statement = home.assignment(attribute)
-        if statement is not None:
-            inside = path[len(home.path) + 1 :]
-            spelt = re.sub(r"\.(\d+)", r"[\1]", f"self.{inside}")
-            return home.source.place(statement), spelt
+        setting = home.setting(attribute)
+        if setting is not None:
+            owner, inside = setting.target.partition(".")[0], path[len(home.path) + 1 :]
+            spelt = re.sub(r"\.(\d+)", r"[\1]", f"{owner}.{inside}")
+            return home.source.place(setting.node), spelt
     if leaf.writes and leaf.writes[0].ordinal < known.began:
         place = model.place(leaf.writes[0].site)
         if place is not None:

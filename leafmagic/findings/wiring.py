@@ -12,6 +12,8 @@ from leafmagic.edits import Edit
 from leafmagic.events import Accessed
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.guards import node_at
+from leafmagic.findings.homes import self_at
 from leafmagic.findings.inline import Mend
 from leafmagic.findings.leaves import classify_read, made_at, meant_leaf, unfilled_read
 from leafmagic.findings.source import Source, source_at
@@ -76,7 +78,7 @@ class NotRegistered(Rule):
             if place is None or "Parameter(" not in place.source or len(place.targets) != 1:
                 continue
             target = place.targets[0]
-            if not target.startswith("self.") or not _is_in_module(place):
+            if not _is_in_module(place, target):
                 continue
             meant = meant_leaf(model, record)
             if meant is None or not meant.anonymous or not meant.leaf.seen.parameter:
@@ -99,16 +101,19 @@ class NotRegistered(Rule):
 
 def _noticed(event: Wired, target: str, model: Model) -> int | None:
     """Return the newest pass behind which such a tensor lies, or None."""
-    attribute = target.removeprefix("self.")
+    attribute = target.partition(".")[2]
     held = any(one.path.endswith(f".{attribute}") for one in event.held)
     return model.line(model.passes[-1].site) if held and model.passes else None
 
 
-def _is_in_module(place: Place) -> bool:
-    """Tell whether a line stands in the ``__init__`` of a class that is a module's."""
-    if place.function.rpartition(".")[2] != "__init__":
+def _is_in_module(place: Place, target: str) -> bool:
+    """Tell whether a line sets an attribute in the ``__init__`` of a class that is a module's."""
+    if place.function.rpartition(".")[2] != "__init__" or "." not in target:
         return False
     source = source_at(place)
+    node = node_at(source, place)
+    if node is None or target.partition(".")[0] != self_at(source, node):
+        return False
     around = [
         node
         for node in source.nodes
@@ -191,7 +196,7 @@ class ParameterRefused(Rule):
             return
         source, name = source_at(place), refused.group(1)
         node = _assignment(source, place.line, name)
-        target = f"self.{name}" if node is None else _target(source, node, name)
+        target = f"{_owner(source, place)}.{name}" if node is None else _target(source, node, name)
         mend = _instead(source, node, target, name, place)
         yield self.finding(
             f"`{target}` is a registered parameter: a tensor that is computed, or is none, "
@@ -202,6 +207,11 @@ class ParameterRefused(Rule):
             cause=place if node is None else source.place(node),
             symptom=place.line,
         )
+
+
+def _owner(source: Source, place: Place) -> str:
+    node = node_at(source, place)
+    return ("" if node is None else self_at(source, node)) or "self"
 
 
 def _assignment(source: Source, line: int, name: str) -> ast.Assign | ast.AugAssign | None:
@@ -230,7 +240,7 @@ def _instead(source: Source, node: Any, target: str, name: str, place: Place) ->
         line = f"with torch.no_grad(): {target}.copy_(value)  # for the value that is meant"
         return Mend(line)
     value = " ".join(source.words(node.value).split())
-    if place.function.endswith("forward") and target.startswith("self."):
+    if place.function.endswith("forward") and target.startswith(f"{_owner(source, place)}."):
         line = f"{name} = {value}  # and {name} in place of {target} below"
         return Mend(line, _renamed(source, node, target, name))
     write = f"{target}.copy_({value})"

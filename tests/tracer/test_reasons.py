@@ -59,14 +59,14 @@ ANSWERS: dict[str, tuple[str, str, str, str]] = {
     "retained too late": (
         "x = torch.ones(2, requires_grad=True)\nh = x * 2\nh.sum().backward()\nh.retain_grad()",
         "h",
-        "retain_grad() was called on `h` after the last backward",
+        "retain_grad() was called on `h` after the last traced backward",
         "h.retains_grad and h.grad is None",
     ),
     "retained, and backward raised": (
         "x = torch.ones(2, requires_grad=True)\nh = x.exp()\nh.retain_grad()\nh2 = h * h\n"
         "h.detach().add_(1)\ntry:\n    h2.sum().backward()\nexcept RuntimeError:\n    pass",
         "h",
-        "The last backward at line 7 raised before it could fill `h`.grad.",
+        "The last traced backward at line 7 raised before it could fill `h`.grad.",
         "h.retains_grad and h.grad is None",
     ),
     "no backward yet": (
@@ -79,7 +79,8 @@ ANSWERS: dict[str, tuple[str, str, str, str]] = {
         "x = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
         "h = (x * 2).detach()\nloss = (h * b).sum()\nloss.backward()",
         "x",
-        "The last backward (line 5) did not reach `x`: `(x * 2).detach()` at line 3 cuts the graph",
+        "The last traced backward (line 5) did not reach `x`: `(x * 2).detach()` at line 3 cuts "
+        "the graph",
         "b.grad is not None and not h.requires_grad",
     ),
     "under no_grad on the way": (
@@ -107,7 +108,7 @@ ANSWERS: dict[str, tuple[str, str, str, str]] = {
         "x = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
         "loss = b.sum()\nloss.backward()",
         "x",
-        "The last backward (line 4) did not reach `x`: `loss` was not computed from it. "
+        "The last traced backward (line 4) did not reach `x`: `loss` was not computed from it. "
         "It was computed from `b`.",
         "b.grad is not None",
     ),
@@ -122,26 +123,26 @@ ANSWERS: dict[str, tuple[str, str, str, str]] = {
         "b = torch.ones(2, requires_grad=True)\nb.sum().backward()\n"
         "x = torch.ones(2, requires_grad=True)",
         "x",
-        "The last backward (line 2) did not reach `x`: it was made after it, at line 3.",
+        "The last traced backward (line 2) did not reach `x`: it was made after it, at line 3.",
         "x.is_leaf and b.grad is not None",
     ),
     "cleared by zero_grad": (
         "net = torch.nn.Linear(2, 1)\nnet(torch.ones(1, 2)).sum().backward()\nnet.zero_grad()",
         "net.weight",
-        "`net.weight`.grad was cleared by zero_grad() at line 3, after the last backward.",
+        "`net.weight`.grad was cleared by zero_grad() at line 3, after the last traced backward.",
         "net.weight.grad is None",
     ),
     "set to None": (
         "x = torch.ones(2, requires_grad=True)\nx.sum().backward()\nx.grad = None",
         "x",
-        "`x`.grad was set to None at line 3, after the last backward.",
+        "`x`.grad was set to None at line 3, after the last traced backward.",
         "x.is_leaf",
     ),
     "backward raised": (
         "x = torch.ones(2, requires_grad=True)\nloss = x * 2\n"
         "try:\n    loss.backward()\nexcept RuntimeError:\n    pass",
         "x",
-        "The last backward at line 4 raised before it could fill `x`.grad.",
+        "The last traced backward at line 4 raised before it could fill `x`.grad.",
         "x.is_leaf and loss.numel() == 2",
     ),
     "autograd.grad": (
@@ -154,7 +155,7 @@ ANSWERS: dict[str, tuple[str, str, str, str]] = {
         "x = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)\n"
         "loss = (x * b).sum()\nloss.backward(inputs=[b])",
         "x",
-        "The graph of the last backward (line 4) leads to `x`: its gradient was cleared since, or",
+        "The graph of the last traced backward (line 4) leads to `x`: its gradient was cleared since, or",
         "b.grad is not None",
     ),
     "a phantom": (
@@ -237,7 +238,7 @@ def test_a_cell_is_asked_in_a_shell(shell: Any, run_cell: Any, capsys: Any) -> N
     capsys.readouterr()
     run_cell("%autograd why net[0].weight")
     told = capsys.readouterr().out
-    assert "The last backward (line 5) did not reach `net[0].weight`" in told
+    assert "The last traced backward (line 5) did not reach `net[0].weight`" in told
     assert "under the `torch.no_grad()` of line 2" in told
     run_cell("%autograd why net[1].weight")
     assert "is not None" in capsys.readouterr().out
@@ -250,7 +251,7 @@ def test_without_a_trace_it_looks_into_the_newest() -> None:
     ran = run_traced(BACKWARD + "w.grad = None")
     assert leafmagic.last() is ran.trace
     assert leafmagic.why(ran.ns["w"]) == leafmagic.why(ran.ns["w"], ran.trace)
-    assert "set to None at line 4, after the last backward" in leafmagic.why(ran.ns["w"])
+    assert "set to None at line 4, after the last traced backward" in leafmagic.why(ran.ns["w"])
     assert "(line 2: w * 2)" in leafmagic.why(ran.ns["h"])
 
 
@@ -259,7 +260,7 @@ def test_code_that_is_traced_itself_asks_about_the_trace_before() -> None:
     asks = "import leafmagic\nsaid = leafmagic.why(w), leafmagic.why(h)"
     ran = run_traced(asks, first.ns)
     assert ran.error is None
-    assert "set to None at line 4, after the last backward" in ran.ns["said"][0]
+    assert "set to None at line 4, after the last traced backward" in ran.ns["said"][0]
     assert "(line 2: w * 2)" in ran.ns["said"][1]
     assert [ran.trace] == leafmagic.recording.NEWEST
 
@@ -269,6 +270,26 @@ def test_a_trace_that_runs_tells_of_its_own_passes() -> None:
     own = "import leafmagic\n(w * 3).sum().backward()\nw.grad = None\nsaid = leafmagic.why(w)"
     ran = run_traced(own, first.ns)
     assert "set to None at line 3" in ran.ns["said"]
+
+
+def test_what_ran_untraced_is_not_denied(shell: Any, run_cell: Any, capsys: Any) -> None:
+    shell.extension_manager.load_extension("leafmagic")
+    run_cell(
+        "import torch\na = torch.ones(2, requires_grad=True)\nb = torch.ones(2, requires_grad=True)"
+    )
+    run_cell("%%autograd --mode off\n(a * 2).sum().backward()")
+    run_cell("(b * 2).sum().backward()\nassert b.grad is not None\nb.grad = None")
+    capsys.readouterr()
+    run_cell("%autograd why b")
+    assert "The last traced backward (line 2) did not reach `b`" in capsys.readouterr().out
+
+
+def test_code_that_asks_while_it_is_traced_needs_no_such_word() -> None:
+    ran = run_traced(
+        "import leafmagic\na = torch.ones(2, requires_grad=True)\n"
+        "b = torch.ones(2, requires_grad=True)\n(a * 2).sum().backward()\nsaid = leafmagic.why(b)"
+    )
+    assert ran.ns["said"].startswith("The last backward (line 4) did not reach this tensor")
 
 
 def test_the_session_knows_what_the_newest_trace_did_not_see() -> None:
