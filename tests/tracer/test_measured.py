@@ -16,6 +16,7 @@ import leafmagic
 from leafmagic.meters import Meter
 from leafmagic.readout import BINS, Readout
 from leafmagic.recording import Trace
+from leafmagic.render.training import progress_line
 
 NET = """
 torch.manual_seed(1)
@@ -401,7 +402,28 @@ for epoch in range(2):
     assert training(ran)["loops"] == []
     ran = run_traced(text + "        if epoch: 1 / 0\n")
     assert isinstance(ran.error, ZeroDivisionError)
-    assert training(ran)["loops"][0] == {"what": "range", "line": 5, "done": 2, "total": 2}
+    assert training(ran)["loops"][0] == {"what": "range", "line": 5, "done": None, "total": 2}
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "ValueError"])
+def test_a_loop_that_went_on_since_it_was_seen_tells_no_number(error: str) -> None:
+    text = f"""
+w = torch.ones(3, requires_grad=True)
+for step in range(100):
+    if step == 3:
+        try:
+            w @ torch.ones(4)
+        except RuntimeError:
+            pass
+    if step == 50:
+        raise {error}
+    (w * step).sum().backward()
+"""
+    ran = run_traced(text)
+    assert type(ran.error).__name__ == error
+    assert training(ran)["steps"] == 50
+    assert training(ran)["loops"] == [{"what": "range", "line": 3, "done": None, "total": 100}]
+    assert progress_line(training(ran)).endswith("range line 3 of 100")
 
 
 def test_where_torch_raises_the_loops_are_told_as_they_stand() -> None:
