@@ -216,6 +216,60 @@ net(torch.randn(2, 3)).sum().backward()
     assert table["net.head.weight"]["norm"] > 0
 
 
+PARTS = """
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
+x = torch.randn(2, 3)
+net(x).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("traced", [True, False])
+@pytest.mark.parametrize("grads", ["auto", "off"])
+def test_a_gradient_that_an_earlier_cell_left_trains_nothing(*, traced: bool, grads: Any) -> None:
+    ns: dict[str, Any] = {"torch": torch}
+    if traced:
+        run_traced(PARTS, ns)
+    else:
+        exec(PARTS, ns)
+    ran = run_traced(
+        """
+opt = torch.optim.SGD(net[1].parameters(), lr=0.1)
+features = net[0](x).relu().detach()
+for step in range(5):
+    opt.zero_grad()
+    loss = net[1](features).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+        ns,
+        grads=grads,
+    )
+    table = {
+        row["name"]: (row["state"], row["norm"] is None) for row in training(ran)["parameters"]
+    }
+    assert table["net.0.weight"] == table["net.0.bias"] == ("never reached", True)
+    assert table["net.1.weight"][0] == table["net.1.bias"][0] == "trained"
+
+
+def test_a_gradient_that_was_added_to_is_not_an_old_one() -> None:
+    ns: dict[str, Any] = {"torch": torch}
+    exec(PARTS, ns)
+    ran = run_traced(
+        """
+from torch.utils.checkpoint import checkpoint
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x.requires_grad_()
+for step in range(5):
+    loss = net[1](checkpoint(net[0], x, use_reentrant=True)).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+        ns,
+    )
+    assert {row["state"] for row in training(ran)["parameters"]} == {"trained"}
+    assert not {"LM403", "LM411"} & {finding.code for finding in ran.trace.findings}
+
+
 def test_steps_and_histories_are_kept_with_a_saved_trace(tmp_path: Path) -> None:
     ran = run_traced(LOOP, grads="norm")
     trace = ran.trace
