@@ -68,7 +68,16 @@ class Ledger:
     every trace gets a full description of what it meets.
     """
 
-    __slots__ = ("_older", "_recent", "depth", "epoch", "new_nodes", "new_tensors")
+    __slots__ = (
+        "_older",
+        "_recent",
+        "depth",
+        "epoch",
+        "new_nodes",
+        "new_tensors",
+        "old_grads",
+        "steps",
+    )
 
     def __init__(self) -> None:
         self.epoch = next(_epochs)
@@ -76,6 +85,9 @@ class Ledger:
         """The depth that a tensor made now has."""
         self.new_tensors: list[TensorSeen] = []
         self.new_nodes: list[NodeSeen] = []
+        self.old_grads: dict[int, tuple[weakref.ref[Tensor], int]] = {}
+        """The gradient that a leaf had before any pass of the trace, and its version."""
+        self.steps = 0
         self._recent: dict[int, tuple[int, str]] = {}
         self._older: dict[int, tuple[int, str]] = {}
 
@@ -162,6 +174,7 @@ class Ledger:
 
     def end_step(self) -> None:
         """Forget nodes of earlier steps that were not marked, where there are many."""
+        self.steps += 1
         if len(self._recent) > _RECENT:
             self._older, self._recent = self._recent, {}
 
@@ -253,6 +266,10 @@ class Ledger:
     ) -> None:
         base = tensor._base
         hooks: Any = tensor._backward_hooks
+        if leaf and requires_grad and not self.steps:
+            grad = tensor.grad
+            if grad is not None:
+                self.old_grads[tid] = weakref.ref(grad), grad._version
         self.new_tensors.append(
             _tuple(
                 TensorSeen,
@@ -356,6 +373,11 @@ class Ledger:
         if nodes:
             self.new_nodes.clear()
         return tensors, nodes
+
+    def is_old(self, tid: int, grad: Tensor) -> bool:
+        """Tell whether a leaf had this gradient when it was met, and nothing was added since."""
+        known = self.old_grads.get(tid)
+        return known is not None and known[0]() is grad and grad._version == known[1]
 
     def knows(self, tensor: Tensor) -> bool:
         """Tell whether this ledger met a tensor."""

@@ -87,7 +87,13 @@ class Owned(NamedTuple):
 
 
 class StateRead(NamedTuple):
-    """What a live tensor looks like now."""
+    """What a live tensor looks like now.
+
+    Attributes
+    ----------
+    old_grad : bool
+        Whether its gradient is what it was when the trace met it.
+    """
 
     ordinal: int
     tid: int
@@ -100,6 +106,7 @@ class StateRead(NamedTuple):
     grad_norm: float | None
     preview: str
     grad_preview: str
+    old_grad: bool = False
 
 
 class Inside(NamedTuple):

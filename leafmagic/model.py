@@ -317,5 +317,6 @@ class Model:
         record.requires_grad, record.is_leaf = event.requires_grad, event.is_leaf
         record.retains_grad, record.version = event.retains_grad, event.version
         record.hooks = event.hooks
-        record.has_grad, record.grad_norm = event.has_grad, event.grad_norm
+        record.has_grad, record.old_grad = event.has_grad, event.old_grad
+        record.grad_norm = event.grad_norm
         record.preview, record.grad_preview = event.preview, event.grad_preview

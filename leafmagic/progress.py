@@ -38,15 +38,16 @@ class Loop(NamedTuple):
         What it runs over: ``range``, ``list``, ``dict``, ``tqdm``, ``DataLoader``, …
     line : int or None
         Of what it runs over; None in code that is not the user's.
-    done : int
-        The rounds that began, the running one counted.
+    done : int or None
+        The rounds that began, the running one counted; None where it was left since it was
+        seen, nobody knows how far.
     total : int or None
         None where it is not known.
     """
 
     what: str
     line: int | None
-    done: int
+    done: int | None
     total: int | None
 
 
@@ -84,6 +85,14 @@ def loops_around(
         return tuple(found[:most])
     except Exception:
         return ()
+
+
+def left(loops: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """Return loops that an error left after they were seen: how far they came is not known.
+
+    Where torch raised, they were looked at just then.
+    """
+    return tuple([loop._replace(done=None) for loop in loops])
 
 
 def _frames(frame: FrameType | None, stop: CodeType | str | None) -> list[FrameType]:

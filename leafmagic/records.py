@@ -61,6 +61,8 @@ class TensorRecord:
     hooked: list[Moment] = field(default_factory=list)
     flagged: list[Moment] = field(default_factory=list)
     has_grad: bool = False
+    old_grad: bool = False
+    """Whether it had this gradient when the trace met it."""
     grad_norm: float | None = None
     preview: str = ""
     grad_preview: str = ""
@@ -82,7 +84,7 @@ class TensorRecord:
     def forget(self) -> None:
         """Drop what was noted about the tensor of the step before."""
         self.writes, self.hooked, self.flagged, self.retained = [], [], [], None
-        self.has_grad, self.grad_norm = False, None
+        self.has_grad, self.old_grad, self.grad_norm = False, False, None
         self.retains_grad, self.version, self.hooks = False, 0, 0
         self.touched = False
 

@@ -9,7 +9,7 @@ from leafmagic.records import NodeRecord, OpSlot, TensorRecord
 _FACTS = (
     "tid", "nid", "seen", "inputs", "requires_grad", "is_leaf", "retains_grad", "version",
     "hooks", "grad_enabled", "alias", "writes", "hooked", "flagged", "retained", "has_grad",
-    "grad_norm", "used", "touched",
+    "old_grad", "grad_norm", "used", "touched",
 )  # fmt: skip
 
 

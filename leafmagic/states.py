@@ -42,7 +42,10 @@ def read_states(
         shown = final and index < MOST_PREVIEWS
         # A view that torch forbids to look at, or an odd subclass, keeps its last state.
         with contextlib.suppress(RuntimeError if _is_plain(tensor) else Exception):
-            yield _state(ordinal(), tid, tensor, norms.get(id(tensor)), shown=shown)
+            read = _state(ordinal(), tid, tensor, norms.get(id(tensor)), shown=shown)
+            if read.has_grad and tid in ledger.old_grads and tensor.grad is not None:
+                read = read._replace(old_grad=ledger.is_old(tid, tensor.grad))
+            yield read
 
 
 def _is_plain(tensor: Tensor) -> bool:

@@ -29,7 +29,7 @@ from leafmagic.looks import Finished, Owned, told
 from leafmagic.model import Model
 from leafmagic.options import Options
 from leafmagic.owners import ParameterPaths, owned_events
-from leafmagic.progress import Loop, loops_around
+from leafmagic.progress import Loop, left, loops_around
 from leafmagic.recorder import Recorder
 from leafmagic.recording import NEWEST, Trace
 from leafmagic.retaining import Retainer
@@ -119,7 +119,7 @@ class Tracer(Trace):
         self._paths = ParameterPaths(self.sites, lambda: self._namespace or {})
         self._notes: list[str] = []
         self._began = self._ended = self._own_s = self._refreshed = self._refresh_cost = 0.0
-        self._looked, self._entered = 0.0, 0
+        self._looked, self._looked_in, self._entered = 0.0, 0, 0
 
     def __enter__(self) -> Tracer:
         """Start, with the caller's globals as the namespace."""
@@ -255,7 +255,8 @@ class Tracer(Trace):
         """Look again after a backward pass; explain an error at once."""
         now = time.perf_counter()
         if error is not None or now - self._looked > _REFRESH_S:
-            self._looked, self.loops = now, loops_around(sys._getframe(1), self._filename)
+            self._looked, self._looked_in = now, self.meter.passes
+            self.loops = loops_around(sys._getframe(1), self._filename)
         if error is not None:
             self._annotate(error)
             return
@@ -301,6 +302,8 @@ class Tracer(Trace):
         """
         splice(error)
         self.model.error = told(type(error).__name__, str(error).partition("\n")[0])
+        if id(error) not in self._explained or self._looked_in != self.meter.passes:
+            self.loops = left(self.loops)
         if id(error) in self._explained:
             return
         if self.running:

@@ -205,23 +205,27 @@ def _parameter(model: Model, record: TensorRecord, boxes: Mapping[str, Node]) ->
     account = model.gradients.of(record.tid)
     passes = 0 if account is None else account.passes
     shape = [int(size) for size in record.seen.shape]
+    kept = None if account is None else account.kept
+    state = _state(model, record, passes > (0 if kept is None else kept.passes))
+    norm = stats.norm if record.grad_norm is None and stats else record.grad_norm
     return {
         "id": record.id if record.id in boxes else None,
         "name": name,
         "module": name.rpartition(".")[0] if record.registered else "",
         "shape": shape,
         "size": math.prod(shape),
-        "norm": in_json(stats.norm if record.grad_norm is None and stats else record.grad_norm),
+        # A gradient that an earlier cell left is none of this one's.
+        "norm": None if state == "never reached" else in_json(norm),
         "update": None if stats is None else in_json(stats.update),
         "trend": [] if trend is None else [in_json(norm) for norm in trend.norms],
         "passes": passes,
-        "state": _state(model, record, passes > 0),
+        "state": state,
     }
 
 
 def _state(model: Model, record: TensorRecord, added: bool) -> str:
     if not record.requires_grad:
         return "frozen"
-    if added or record.has_grad or record.index in model.trends.leaves:
+    if added or (record.has_grad and not record.old_grad) or record.index in model.trends.leaves:
         return "trained"
     return "never reached" if model.trends.steps else "no gradient yet"

@@ -156,7 +156,9 @@ class Reaching:
 
     def is_reached(self, record: TensorRecord) -> bool:
         """Tell whether some pass gave a leaf a gradient."""
-        return record.has_grad or record.index in self.reached or record.tid in self.filled
+        if record.has_grad and not record.old_grad:
+            return True
+        return record.index in self.reached or record.tid in self.filled
 
     def idle_in(self, record: TensorRecord) -> Steps | None:
         """Return an optimizer that stepped, and that a leaf never had a gradient for."""

@@ -45,10 +45,10 @@ def round_rate(rate: float) -> float:
 def loop_words(loop: Mapping[str, Any]) -> str:
     """Return ``"range line 4: 3 of 10"``; without a known length only how far it is."""
     line = "" if loop.get("line") is None else f" line {loop['line']}"
-    total = loop.get("total")
-    return f"{loop.get('what') or 'loop'}{line}: {loop.get('done') or 0:,}" + (
-        f" of {total:,}" if total else ""
-    )
+    what, done, total = loop.get("what") or "loop", loop.get("done"), loop.get("total")
+    if done is None:
+        return f"{what}{line}" + (f" of {total:,}" if total else "")
+    return f"{what}{line}: {done:,}" + (f" of {total:,}" if total else "")
 
 
 def root_words(root: Mapping[str, Any]) -> str:

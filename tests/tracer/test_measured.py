@@ -16,6 +16,7 @@ import leafmagic
 from leafmagic.meters import Meter
 from leafmagic.readout import BINS, Readout
 from leafmagic.recording import Trace
+from leafmagic.render.training import progress_line
 
 NET = """
 torch.manual_seed(1)
@@ -249,6 +250,60 @@ def test_what_other_cells_left_behind_is_not_listed(use: str, more: set[str], gi
     assert names == {"m.weight", "m.bias"} | more
 
 
+PARTS = """
+net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 1))
+x = torch.randn(2, 3)
+net(x).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("traced", [True, False])
+@pytest.mark.parametrize("grads", ["auto", "off"])
+def test_a_gradient_that_an_earlier_cell_left_trains_nothing(*, traced: bool, grads: Any) -> None:
+    ns: dict[str, Any] = {"torch": torch}
+    if traced:
+        run_traced(PARTS, ns)
+    else:
+        exec(PARTS, ns)
+    ran = run_traced(
+        """
+opt = torch.optim.SGD(net[1].parameters(), lr=0.1)
+features = net[0](x).relu().detach()
+for step in range(5):
+    opt.zero_grad()
+    loss = net[1](features).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+        ns,
+        grads=grads,
+    )
+    table = {
+        row["name"]: (row["state"], row["norm"] is None) for row in training(ran)["parameters"]
+    }
+    assert table["net.0.weight"] == table["net.0.bias"] == ("never reached", True)
+    assert table["net.1.weight"][0] == table["net.1.bias"][0] == "trained"
+
+
+def test_a_gradient_that_was_added_to_is_not_an_old_one() -> None:
+    ns: dict[str, Any] = {"torch": torch}
+    exec(PARTS, ns)
+    ran = run_traced(
+        """
+from torch.utils.checkpoint import checkpoint
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x.requires_grad_()
+for step in range(5):
+    loss = net[1](checkpoint(net[0], x, use_reentrant=True)).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+        ns,
+    )
+    assert {row["state"] for row in training(ran)["parameters"]} == {"trained"}
+    assert not {"LM403", "LM411"} & {finding.code for finding in ran.trace.findings}
+
+
 def test_steps_and_histories_are_kept_with_a_saved_trace(tmp_path: Path) -> None:
     ran = run_traced(LOOP, grads="norm")
     trace = ran.trace
@@ -435,7 +490,28 @@ for epoch in range(2):
     assert training(ran)["loops"] == []
     ran = run_traced(text + "        if epoch: 1 / 0\n")
     assert isinstance(ran.error, ZeroDivisionError)
-    assert training(ran)["loops"][0] == {"what": "range", "line": 5, "done": 2, "total": 2}
+    assert training(ran)["loops"][0] == {"what": "range", "line": 5, "done": None, "total": 2}
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt", "ValueError"])
+def test_a_loop_that_went_on_since_it_was_seen_tells_no_number(error: str) -> None:
+    text = f"""
+w = torch.ones(3, requires_grad=True)
+for step in range(100):
+    if step == 3:
+        try:
+            w @ torch.ones(4)
+        except RuntimeError:
+            pass
+    if step == 50:
+        raise {error}
+    (w * step).sum().backward()
+"""
+    ran = run_traced(text)
+    assert type(ran.error).__name__ == error
+    assert training(ran)["steps"] == 50
+    assert training(ran)["loops"] == [{"what": "range", "line": 3, "done": None, "total": 100}]
+    assert progress_line(training(ran)).endswith("range line 3 of 100")
 
 
 def test_where_torch_raises_the_loops_are_told_as_they_stand() -> None:

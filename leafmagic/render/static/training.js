@@ -75,8 +75,8 @@ const scaleBar = ([lo, hi]) => h("li.scale", { title: "L2 norm of the gradient t
 // ---------- the strip above the graph: how far the loop is, and its losses
 const rate = (v) => (v >= 10 ? whole(Math.round(v)) : v.toFixed(v < 1 ? 2 : 1));
 function loopRow(l) {
-  const part = l.total ? clamp(l.done / l.total, 0, 1) : null;
-  return h("div.loop", {}, h("span", { title: l.what }, middle(l.what, 22), l.line ? h("i", {}, ` line ${l.line}`) : ""), h("span", {}, whole(l.done || 0), l.total ? h("i", {}, ` of ${whole(l.total)}`) : ""),
+  const part = l.total && l.done != null ? clamp(l.done / l.total, 0, 1) : null;
+  return h("div.loop", {}, h("span", { title: l.what }, middle(l.what, 22), l.line ? h("i", {}, ` line ${l.line}`) : ""), h("span", {}, l.done == null ? "" : whole(l.done), l.total ? h("i", {}, ` of ${whole(l.total)}`) : ""),
     part != null && h("span.bar", { role: "progressbar", "aria-label": `${l.what} line ${l.line}`, "aria-valuemin": 0, "aria-valuemax": l.total, "aria-valuenow": l.done }, h("b", { style: `width:${(part * 100).toFixed(1)}%` })));
 }
 const rootName = (r) => r.name || "backward";
