@@ -296,7 +296,7 @@ UPDATES_WITHOUT_GRAPH = {
         "ws[0] -= 0.1 * ws[0].grad; ws[0].grad = None"),
     "in a comprehension": (
         "ws = [torch.ones(2, requires_grad=True)]\nfor _ in range(2):\n    sum((w ** 2).sum() for w in ws).backward()\n    with torch.no_grad():\n        ws = [w - 0.1 * w.grad for w in ws]",
-        "for w in ws: w -= 0.1 * w.grad; w.grad = None  # in place of the comprehension"),
+        "for w in ws:\n    w -= 0.1 * w.grad\n    w.grad = None"),
     "with more in the line": (
         "w = torch.ones(2, requires_grad=True)\nfor _ in range(2):\n    (w ** 2).sum().backward()\n    with torch.no_grad():\n        w = (w - 0.1 * w.grad).clamp(0, 1)",
         "w.copy_((w - 0.1 * w.grad).clamp(0, 1)); w.grad = None"),
