@@ -9,7 +9,7 @@ from typing import Any
 
 from leafmagic.cell import Place
 from leafmagic.events import Accessed, BackwardReturned, Stepped
-from leafmagic.findings import mends, ungraphed
+from leafmagic.findings import decided, mends, ungraphed
 from leafmagic.findings.base import Finding, Rule, Severity, register
 from leafmagic.findings.custom_calls import refused_inside, refused_root
 from leafmagic.findings.ends import (
@@ -200,7 +200,7 @@ class NothingToDifferentiate(Rule):
             spelt = place.owner if place.owner.isidentifier() else ""
             word = spelt or best_name(path[-1]) or word
         switch = cut.switch(model)
-        mend = mends.mended(cut, word, switch, place)
+        mend = decided.instead(cut, path, model) or mends.mended(cut, word, switch, place)
         return self.finding(
             mends.told(cut, word, switch) + " So there is no graph to go back through.",
             fix=mend.fix,

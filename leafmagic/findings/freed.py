@@ -8,9 +8,10 @@ from typing import ClassVar
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
 from leafmagic.events import BackwardReturned
-from leafmagic.findings import fixes, restructure
+from leafmagic.findings import fixes, restructure, rewrites
 from leafmagic.findings.base import Finding, Rule, register
 from leafmagic.findings.inline import Mend
+from leafmagic.findings.leaves import leaves_behind, meant_leaf
 from leafmagic.findings.pieces import (
     Told,
     how_shared,
@@ -129,6 +130,9 @@ class GraphFreed(SecondTime):
                 both = f"({first} + {second}).backward()"
                 return Mend(f"{both}  # once, in place of both", _once(before, now, both))
             return Mend(f"call backward once, on the sum of both losses, or detach `{told.name}`")
+        hidden = _leaf_inside(told, model)
+        if hidden is not None:
+            return hidden
         detached = told.detached()
         if detached and _is_untrained(told, model):
             known = made is not None and made.targets == (told.name,) and made.filename
@@ -327,6 +331,22 @@ def _without(passed: Place) -> tuple[Edit, ...]:
 
 def _root_name(model: Model, one: Pass) -> str:
     return model.name_of(one.roots[0]) if len(one.roots) == 1 else ""
+
+
+def _leaf_inside(told: Told, model: Model) -> Mend | None:
+    """Make a leaf of what was meant to be one: its line makes all the leaves behind it.
+
+    In the loop it would be made anew in each step, and detached it would not be trained.
+    """
+    record, made = told.record, told.place
+    meant = None if record is None or made is None else meant_leaf(model, record)
+    if record is None or made is None or meant is None or not meant.anonymous:
+        return None
+    behind = leaves_behind(model, record)
+    if any(leaf.names or leaf.path for leaf in behind):
+        return None
+    edits = rewrites.new_leaf(made, len(behind))
+    return Mend(fixes.flag_last(made, told.name, len(behind)), edits)
 
 
 def _is_only_read(told: Told, model: Model, over: Pass, last: Pass) -> bool:

@@ -29,7 +29,7 @@ MENDED = {
     "degenerate_grad": ("dg-03", "dg-05"),
     "grad_accumulation": ("ga-03",),
     "grad_mode": ("gm-01~function", "gm-03~raises"),
-    "graph_cut": ("gc-02", "gc-06", "gc-13"),
+    "graph_cut": ("gc-02", "gc-06", "gc-07~classes", "gc-13"),
     "graph_freed": ("gf-01", "gf-04"),
     "hidden_leaf": ("hl-01",),
     "hook_surprise": ("hk-01", "hk-07"),
