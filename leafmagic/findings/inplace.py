@@ -9,6 +9,8 @@ from functools import lru_cache
 from leafmagic.cell import Place
 from leafmagic.edits import Edit
 from leafmagic.findings import elements, fixes
+from leafmagic.findings.inline import Mend
+from leafmagic.findings.source import source_at
 from leafmagic.findings.texts import Text, text_at, text_of
 
 Edits = tuple[Edit, ...]
@@ -41,6 +43,21 @@ def to_paste(made: Place, variable: str, grad_enabled: bool, *, cleared: bool = 
     if made.function.endswith("<lambda>"):
         return f"make the lambda a function: {updated}; then return {variable}"
     return updated + note
+
+
+def run_again(made: Place, variable: str) -> Mend:
+    """Rewrite an update of a cell that is run again, and clear the gradient behind it."""
+    fix = to_paste(made, variable, grad_enabled=True)
+    edits = update(made, variable, grad_enabled=True)
+    written = "".join([fix, *(edit.replacement for edit in edits), source_at(made).text])
+    if re.search(rf"{re.escape(variable)}\.grad( = None|\.zero_)|zero_grad\(", written):
+        return Mend(fix, edits)
+    clear = f"{variable}.grad = None"
+    text = text_at(made)
+    if edits and isinstance(text.statement(made), ast.Assign):
+        below = f"    {fixes.in_place_update(made, variable, grad_enabled=False)}\n{clear}"
+        edits = fixes.replace_statement(made, f"with torch.no_grad():\n{below}")
+    return Mend(fix if "\n" in fix else f"{fix}; {clear}", edits)
 
 
 def _local(made: Place, variable: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from leafmagic.cell import Place
 from leafmagic.events import Accessed
 from leafmagic.findings import flagging
+from leafmagic.findings.reruns import former_update
 from leafmagic.findings.texts import Text, text_at
 from leafmagic.model import Model
 from leafmagic.reach import reach
@@ -291,7 +292,8 @@ def classify_read(
     -------
     kind : {"hidden_leaf", "leaf_rebound", "nonleaf_grad_read"}
     meant : Meant or None
-        The leaf that has the gradient, where it is one in particular.
+        The leaf that has the gradient, where it is one in particular; None for a rebinding
+        of an earlier run.
     """
     meant = meant_leaf(model, record, place)
     if meant is not None and (meant.anonymous or is_lost(model, meant.leaf, record)):
@@ -304,6 +306,8 @@ def classify_read(
     updated = own_update(model, record, place, variable)
     if updated is not None:
         return "leaf_rebound", Meant(updated, False, False)
+    if former_update(model, record, place, variable) is not None:
+        return "leaf_rebound", None
     return "nonleaf_grad_read", meant
 
 

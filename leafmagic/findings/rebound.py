@@ -18,6 +18,7 @@ from leafmagic.findings.leaves import (
     unfilled_read,
 )
 from leafmagic.findings.reaching import values_behind
+from leafmagic.findings.reruns import former_update
 from leafmagic.findings.updating import (
     OUT_OF_PLACE,
     ItemUpdates,
@@ -152,6 +153,27 @@ class LeafRebound(Rule):
                 yield self._told(model, record, variable, place.line)
             else:
                 yield self._computed(model, record, meant.leaf, variable, place)
+        elif kind == self.kind and (former := former_update(model, record, place, variable)):
+            yield self._of_an_earlier_run(*former, place, record)
+
+    def _of_an_earlier_run(
+        self, made: Place, name: str, read: Place, record: TensorRecord
+    ) -> Finding:
+        """Tell of a name that an update turned into a non-leaf before this trace began."""
+        which = "This line" if made.line == read.line else f"Line {made.line}"
+        which = which if made.label == read.label else f"Line {made.line} of {made.label}"
+        mend = inplace.run_again(made, name)
+        again = f"then run again what makes `{name}`"
+        return self.finding(
+            f"{which} has made a new tensor when it ran before; `{name}` is no leaf since then, "
+            f"and backward does not fill `{name}.grad`.",
+            fix=f"{mend.fix}\n# {again}" if "\n" in mend.fix else f"{mend.fix}  # {again}",
+            edits=mend.edits,
+            variable=name,
+            cause=made,
+            symptom=read.line,
+            record=record,
+        )
 
     def _forget(self, name: str, place: Place | None, model: Model) -> None:
         """Forget the update of a parameter that torch refused: nothing was rebound."""

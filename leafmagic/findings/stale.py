@@ -11,6 +11,7 @@ from leafmagic.events import OpCalled, Written
 from leafmagic.findings import fixes
 from leafmagic.findings.accumulation import named
 from leafmagic.findings.base import Finding, Rule, register
+from leafmagic.findings.reruns import is_left_over
 from leafmagic.looks import Finished
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
@@ -65,7 +66,7 @@ class RerunAddsUp(Rule):
                 by_site.setdefault(account.last.site, []).append(account)
         for site, accounts in by_site.items():
             place = model.place(site)
-            if place is not None:
+            if place is not None and not self._is_lost(model, accounts):
                 yield self._told(model, place, accounts)
 
     def _adds_up(self, model: Model, account: Account) -> bool:
@@ -82,6 +83,11 @@ class RerunAddsUp(Rule):
             and model.session.is_rerun(model.run, kept.run)
             and any(model.tensors[tid].tid == tid for tid in alive)
         )
+
+    def _is_lost(self, model: Model, accounts: list[Account]) -> bool:
+        """Tell whether no name is left to clear a gradient by, since an update took it."""
+        tids = {tid for account in accounts for tid in account.tids}
+        return not named(model, tids)[0] and is_left_over(model)
 
     def _told(self, model: Model, place: Place, accounts: list[Account]) -> Finding:
         tids = {tid for account in accounts for tid in account.tids}

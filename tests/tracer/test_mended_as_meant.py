@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tracing_kit import Ran, run_traced
+from tracing_kit import Ran, run_plain, run_traced
 
 
 def mended(cell: str) -> tuple[Ran, str]:
@@ -90,3 +90,35 @@ def test_a_loss_of_decisions_is_mended_in_words_where_code_cannot_be_known(
     (found,) = [f for f in ran.trace.findings if f.code == "LM402"]
     assert words in found.fix
     assert not found.edits
+
+
+RUN_TWICE = "loss = (w * 2).sum()\nloss.backward()\nw = w - 0.1 * w.grad"
+
+
+@pytest.mark.parametrize("traced", [True, False])
+def test_an_update_that_is_run_again_is_told_where_it_stands(traced: bool) -> None:
+    setup = "w = torch.ones(3, requires_grad=True)"
+    first = (run_traced if traced else run_plain)(RUN_TWICE, run_plain(setup).ns)
+    again = run_traced(RUN_TWICE, first.ns)
+    assert isinstance(again.error, TypeError)
+    (found,) = again.trace.findings
+    assert (found.code, found.variable, found.line) == ("LM103", "w", 3)
+    text = again.trace.fixed_source()
+    last = run_traced(text, run_plain(setup).ns)
+    for _ in range(2):
+        assert last.error is None
+        assert not last.trace.findings
+        last = run_traced(text, last.ns)
+    assert torch.allclose(last.ns["w"], torch.full((3,), 0.4))
+
+
+def test_the_gradient_of_what_an_earlier_cell_computed_is_no_lost_leaf() -> None:
+    ns = run_traced("w = torch.ones(3, requires_grad=True)\nh = w * 2").ns
+    ran = run_traced("h.sum().backward()\nh = h - 0.1 * h.grad", ns)
+    assert [f.code for f in ran.trace.findings] == ["LM101"]
+
+
+def test_the_sign_of_a_gradient_is_no_update() -> None:
+    ns = run_plain("w = torch.ones(3, requires_grad=True)\nx = w * 2").ns
+    ran = run_traced("x.sum().backward()\nx = x + 0.1 * x.grad.sign()", ns)
+    assert [f.code for f in ran.trace.findings] == ["LM101"]
