@@ -152,6 +152,22 @@ class Flow(NamedTuple):
     losses: tuple[Loss, ...]
 
 
+class GraphEnd(NamedTuple):
+    """The node that a name of the notebook ended at, when its cell had run.
+
+    Attributes
+    ----------
+    run : int
+    nid : int
+    runs : int
+        To the graphs of how many runs of the cell, in a row, it leads.
+    """
+
+    run: int
+    nid: int
+    runs: int
+
+
 class ModeOff(NamedTuple):
     """Grad mode was off when a trace began.
 
@@ -200,6 +216,8 @@ class Session:
         By its id, or where it has none its text, the last run of a cell that had a loss.
     filled : dict
         By tid, the number of each such leaf's gradient, and its version, when the trace ended.
+    ends : dict
+        By the text of a cell and a name, where the graph of the name ended.
     off : dict
         By the number of a trace, that grad mode was off when it began, and since when.
     bygone : Bygone
@@ -217,6 +235,7 @@ class Session:
     filled: dict[int, tuple[int, int]]
     snapshots: dict[int, Snapshot]
     flows: dict[tuple[str, str], tuple[Flow, str]]
+    ends: dict[tuple[str, str], GraphEnd]
     off: dict[int, ModeOff]
     left_off: int
     bygone: Bygone
@@ -229,7 +248,7 @@ class Session:
         self.run = 0
         self.made, self.passed, self.cells, self.told = {}, {}, {}, set()
         self.gradients, self.snapshots, self.filled = {}, {}, {}
-        self.flows = {}
+        self.flows, self.ends = {}, {}
         self.bygone = Bygone()
         self._keys: dict[int, tuple[str, str]] = {}
         self.off, self.left_off = {}, 0
@@ -328,6 +347,12 @@ class Session:
             self.flows.pop(key, None)
             self.flows[key] = flow, self._texts.get(flow.run, "")
             _bound(self.flows, MOST_FLOWS)
+
+    def learn_end(self, key: tuple[str, str], end: GraphEnd) -> None:
+        """Take down where the graph of a name ends, by the text of the cell and the name."""
+        self.ends.pop(key, None)
+        self.ends[key] = end
+        _bound(self.ends, MOST_CELLS)
 
     def learn(self, tid: int, made: MadeAt | None, behind: Iterable[int] = ()) -> None:
         """Take down a live tensor, and the numbers of the nodes behind it.

@@ -21,7 +21,7 @@ from leafmagic.records import NodeRecord, Pass, TensorRecord, best_name
 from leafmagic.shared import children
 
 _ROUNDS = 3
-_GATHERING = ("Add", "Sub", "Cat", "Stack", "Hstack", "Vstack")
+GATHERING = ("Add", "Sub", "Cat", "Stack", "Hstack", "Vstack")
 _MOST_STEPS = 10_000
 _ADDS = ("append", "add", "insert", "appendleft", "extend")
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -80,7 +80,7 @@ class GraphSummed(Rule):
         # The newest first: its chain holds all those before it, and is judged for all.
         for record in reversed(model.slots.records):
             node = model.nodes.get(record.nid)
-            if node is None or not record.names or not node.seen.name.startswith(_GATHERING):
+            if node is None or not record.names or not node.seen.name.startswith(GATHERING):
                 continue
             line = model.line(record.made.site)
             if line is None or line in told:
@@ -90,7 +90,7 @@ class GraphSummed(Rule):
             if added is None or added.rounds < _ROUNDS:
                 continue
             if over is None:
-                over = _passed_over(model)
+                over = passed_over(model)
             if node.index in over or not _in_turns(model, record):
                 continue
             if running and not (added.stepwise and freed_below(model, node)):
@@ -104,10 +104,10 @@ class GraphSummed(Rule):
             name = place.targets[0]
         # Where no backward ran in between, the sum may be meant for one.
         used = added.stepwise
-        what = "" if place is None else _addend(place, name)
+        what = "" if place is None else addend(place, name)
         number = "item()" if record.seen.shape == () else "detach()"
         new = fixes.chained(what, number) if what else ""
-        fixed = _fix(place, what, new)
+        fixed = with_operand(place, what, new)
         told = f"`{name}` is attached to the graphs of {added.rounds} iterations, with all that "
         return self.finding(
             f"{told}their ops saved; no backward runs from it."
@@ -205,7 +205,7 @@ def _leads_to(model: Model, start: NodeRecord, goal: NodeRecord) -> bool:
     return False
 
 
-def _passed_over(model: Model) -> set[int]:
+def passed_over(model: Model) -> set[int]:
     """Return the nodes that some pass of the trace came to, by index."""
     return {node.index for one in _unlike(model) for node in reach(model, one.roots).nodes}
 
@@ -219,7 +219,7 @@ def _unlike(model: Model) -> list[Pass]:
     return list(found.values())
 
 
-def _addend(place: Place, name: str) -> str:
+def addend(place: Place, name: str) -> str:
     """Return what a statement adds to a name; empty where that cannot be said."""
     known = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
     others = [word for word in place.operands if not known.search(word)]
@@ -227,7 +227,7 @@ def _addend(place: Place, name: str) -> str:
     return others[0] if whole and len(others) == 1 and "\n" not in others[0] else ""
 
 
-def _fix(place: Place | None, old: str, new: str) -> str:
+def with_operand(place: Place | None, old: str, new: str) -> str:
     """Return a statement with another operand, where it stands on one line."""
     statement = "" if place is None else place.statement
     if not new or statement.count(old) != 1 or place is None or place.end_line != place.line:
@@ -302,7 +302,7 @@ class GraphsCollected(OfKept):
         number = "item()" if newest.seen.shape == () else "detach()"
         new = fixes.chained(words, number)
         plain = isinstance(item, ast.Name | ast.Call | ast.Attribute | ast.Subscript | ast.BinOp)
-        whole = _fix(place, words, new) if plain else ""
+        whole = with_operand(place, words, new) if plain else ""
         yield self.finding(
             f"`{container}` holds {event.size} computed tensors, each with its graph and all that "
             "its ops saved"
@@ -325,7 +325,7 @@ class GraphsCollected(OfKept):
         last = path.replace("]", "").replace("[", ".").split(".")[-1].strip("'\"")
         near: tuple[Source, str, ast.expr] | None = None
         for source in sources:
-            for container, item in _stores(source):
+            for container, item in stores(source):
                 words = source.words(container)
                 end = words.replace("]", "").replace("[", ".").split(".")[-1].strip("'\"")
                 if words == path or end == last:
@@ -335,7 +335,7 @@ class GraphsCollected(OfKept):
         return near
 
 
-def _stores(source: Source) -> Iterator[tuple[ast.expr, ast.expr]]:
+def stores(source: Source, *, anywhere: bool = False) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield the containers that get one item more in each turn of a loop, or each call."""
     for node in source.nodes:
         found: tuple[ast.expr, ast.expr] | None = None
@@ -346,9 +346,9 @@ def _stores(source: Source) -> Iterator[tuple[ast.expr, ast.expr]]:
             found = node.targets[0].value, node.value
         elif isinstance(node, ast.AugAssign) and isinstance(node.value, ast.List):
             found = node.target, node.value
-        if found is not None and any(
-            isinstance(above, (*_LOOPS, ast.FunctionDef)) for above in source.parents(node)
-        ):
+        again = (*_LOOPS, ast.FunctionDef)
+        inside = anywhere or any(isinstance(above, again) for above in source.parents(node))
+        if found is not None and inside:
             yield found
 
 
