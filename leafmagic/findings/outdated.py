@@ -13,7 +13,7 @@ from leafmagic.findings.base import Finding, register
 from leafmagic.findings.homes import home_of
 from leafmagic.findings.judging import AtTheEnd
 from leafmagic.findings.reaching import Steps, reaching
-from leafmagic.findings.remade import remade
+from leafmagic.findings.remade import kept_in_place, left_behind, remade
 from leafmagic.findings.source import source_at
 from leafmagic.findings.unowned import stepped, unowned
 from leafmagic.findings.wiring import line_of
@@ -57,7 +57,12 @@ class StaleOptimizer(AtTheEnd):
         """Look for parameters that went missing where others have gradients."""
         known = reaching(model)
         for steps, seen in stepped(event, known):
-            if seen is None or not seen.stale or not steps.idle - steps.had:
+            if seen is None or not seen.stale:
+                continue
+            behind = left_behind(steps, seen, known, model)
+            for name, record in behind:
+                yield self._told_remade(steps, seen, name, record, model)
+            if behind or not steps.idle - steps.had:
                 continue
             fresh = [
                 one
@@ -75,18 +80,21 @@ class StaleOptimizer(AtTheEnd):
     ) -> Finding:
         step = model.place(steps.site)
         cause = line_of(record, model) or step
-        again, made = _made_by(step, seen.path)
+        again, made = made_by(step, seen.path)
+        kept, edits = kept_in_place(record, name, model)
         return self.finding(
             f"`{seen.path}` has an older `{name}`: the one made later gets gradients that no "
             "optimizer uses, and does not move.",
-            fix=f"{again}  # after `{name}` is made"
+            fix=kept
+            if kept
+            else f"{again}  # after `{name}` is made"
             if again
             else f"make `{seen.path}` again after `{name}`",
             variable=name,
             cause=cause,
             symptom=None if step is None else step.line,
             record=record,
-            edits=_made_after(cause, made, again),
+            edits=edits or _made_after(cause, made, again),
         )
 
     def _told(self, steps: Steps, seen: OptimizerSeen, fresh: list[Held], model: Model) -> Finding:
@@ -96,7 +104,7 @@ class StaleOptimizer(AtTheEnd):
         step = model.place(steps.site)
         cause = _replaced_at(part, step) or line_of(record, model) or step
         optimizer = seen.path or "the optimizer"
-        again, made = _made_by(step, seen.path)
+        again, made = made_by(step, seen.path)
         where = "that" if cause is None else f"line {cause.line}"
         if cause is not None and step is not None and cause.label != step.label:
             where += f" of {cause.label}"
@@ -165,7 +173,7 @@ def _replaced_at(part: str, near: Place | None) -> Place | None:
     return None if best is None else source.place(best[2])
 
 
-def _made_by(near: Place | None, path: str) -> tuple[str, Place | None]:
+def made_by(near: Place | None, path: str) -> tuple[str, Place | None]:
     """Return the statement that makes an optimizer, and its place, if the text has it."""
     if near is None:
         return "", None

@@ -23,6 +23,7 @@ from leafmagic.findings.judging import AtTheEnd
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import Reaching, newest_passes, parents, reaching, values_behind
 from leafmagic.findings.seeming import view_made_leaf
+from leafmagic.findings.unmoved import Unmoved, unmoved
 from leafmagic.looks import Raised, Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
@@ -68,7 +69,7 @@ class NotUsed(AtTheEnd):
     kind = "unreached_param"
     code = "LM411"
 
-    def judge(self, _: Wired, model: Model) -> Iterator[Finding]:
+    def judge(self, event: Wired, model: Model) -> Iterator[Finding]:
         """Judge the leaves that were missed, those of one part of a module together."""
         known = reaching(model)
         groups: dict[str, list[Missed]] = {}
@@ -79,8 +80,23 @@ class NotUsed(AtTheEnd):
             first = next((one for one in group if one.asked is not None), group[0])
             held = known.held.get(first.leaf.tid)
             if first.asked is None and held is not None and path == held.root:
+                other = unmoved(first, path, event, model)
+                if other is not None:
+                    yield self._told_unmoved(path, first, other)
                 continue  # a whole module that has no part in this cell, such as another head
             yield self._told(path, group, first, model)
+
+    def _told_unmoved(self, path: str, first: Missed, other: Unmoved) -> Finding:
+        """Tell of an optimizer of another module than the one that is trained."""
+        return self.finding(
+            f"`{path}` gets no gradient: {other.why}",
+            fix=other.mend.fix,
+            edits=other.mend.edits,
+            variable=path,
+            cause=other.cause or first.stepped,
+            symptom=None if first.stepped is None else first.stepped.line,
+            record=first.leaf,
+        )
 
     def _told(self, path: str, group: list[Missed], first: Missed, model: Model) -> Finding:
         leaves = [one.leaf for one in group]

@@ -40,11 +40,11 @@ MENDED = {
     "nonleaf_grad_read": ("nlg-04~logits",),
     "notebook_stale_state": ("nb-01", "nb-03"),
     "parallel_compile": ("pc-02",),
-    "param_wiring": ("pw-01", "pw-03", "pw-04", "pw-07", "pw-07~again"),
+    "param_wiring": ("pw-01", "pw-03", "pw-04", "pw-07", "pw-07~again", "pw-07~projected"),
     "requires_grad_flag": ("rf-02",),
     "retain_grad_misuse": ("rg-02",),
     "saved_tensor_mutated": ("st-06",),
-    "unreached_param": ("up-04",),
+    "unreached_param": ("up-04", "up-04~optimizer"),
     "untracked_write": ("uw-02",),
     "view_inplace_forbidden": ("vi-01", "vi-06"),
 }
