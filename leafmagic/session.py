@@ -157,8 +157,7 @@ class GraphEnd(NamedTuple):
 
     Attributes
     ----------
-    run : int
-    nid : int
+    run, nid : int
     runs : int
         To the graphs of how many runs of the cell, in a row, it leads.
     """
