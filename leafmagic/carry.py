@@ -11,7 +11,7 @@ from leafmagic.accounts import Account
 from leafmagic.autograd import is_leaf
 from leafmagic.fingerprints import MemoryWatch, is_there
 from leafmagic.flow import flow_of
-from leafmagic.ledger import REFS, Ledger, forget_dead
+from leafmagic.ledger import REFS, Ledger
 from leafmagic.lives import take_down
 from leafmagic.model import Model
 from leafmagic.records import Moment
@@ -118,3 +118,13 @@ def _take_snapshots(model: Model, live: Mapping[int, Any]) -> None:
         new = None if record is None else snapshot_of(model, record)
         if new is not None:
             known[tid] = new
+
+
+def forget_dead() -> int:
+    """Drop the numbers of tensors that are gone; return how many were dropped."""
+    dead = [key for key, ref in list(REFS.items()) if ref() is None]
+    for key in dead:
+        ref = REFS.get(key)
+        if ref is not None and ref() is None:
+            del REFS[key]
+    return len(dead)

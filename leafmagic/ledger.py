@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -26,7 +26,6 @@ from leafmagic.marks import (
     Mark,
     alive,
     deepest_walk,
-    gone,
 )
 
 _RECENT, _MOST_RECENT = 1_000, 20_000
@@ -391,23 +390,3 @@ class Ledger:
                 tensor = ref()
                 if tensor is not None:
                     yield ref.tid, tensor
-
-
-def forget_dead() -> int:
-    """Drop the numbers of tensors that are gone; return how many were dropped."""
-    dead = [key for key, ref in list(REFS.items()) if ref() is None]
-    for key in dead:
-        ref = REFS.get(key)
-        if ref is not None and ref() is None:
-            del REFS[key]
-    return len(dead)
-
-
-def mark_of(tensor: Tensor) -> Callable[[], Any]:
-    """Return what tells whether the node behind a tensor is gone."""
-    ref = REFS.get(id(tensor))
-    if ref is not None and ref.depth > DEEPEST:
-        return alive
-    node = grad_fn_of(tensor)
-    mark = None if node is None else node.metadata.get(MARK)
-    return gone if mark is None else weakref.ref(mark)

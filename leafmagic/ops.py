@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from types import FrameType, FunctionType
 from typing import Any
@@ -15,8 +16,9 @@ from leafmagic import functions
 from leafmagic.autograd import flatten, grad_fn_of, is_leaf, version_of
 from leafmagic.events import OpCalled, RoundFolded, WriteAttempted, Written
 from leafmagic.fingerprints import MemoryWatch
-from leafmagic.ledger import REFS, Ledger, mark_of
+from leafmagic.ledger import REFS, Ledger
 from leafmagic.log import EventLog, Repeat
+from leafmagic.marks import DEEPEST, MARK, alive, gone
 from leafmagic.turns import Outcome, Turns
 
 Output = Callable[[int, bool, list[Tensor], list[Tensor]], None]
@@ -312,3 +314,13 @@ def _written(tids: tuple[int, ...], inputs: list[Tensor], versions: list[int]) -
             if version_of(tensor) != version
         ]
     )
+
+
+def mark_of(tensor: Tensor) -> Callable[[], Any]:
+    """Return what tells whether the node behind a tensor is gone."""
+    ref = REFS.get(id(tensor))
+    if ref is not None and ref.depth > DEEPEST:
+        return alive
+    node = grad_fn_of(tensor)
+    mark = None if node is None else node.metadata.get(MARK)
+    return gone if mark is None else weakref.ref(mark)

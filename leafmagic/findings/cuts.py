@@ -33,6 +33,7 @@ from leafmagic.findings.inline import Mend
 from leafmagic.findings.lasting import made_while_off, since
 from leafmagic.findings.leaves import made_at
 from leafmagic.findings.reaching import SINKS, newest_passes, parents, reaching, values_behind
+from leafmagic.findings.standins import stand_ins
 from leafmagic.findings.updating import is_update, replaced_leaf, updated_item
 from leafmagic.looks import Raised, Rebound, Wired
 from leafmagic.model import Model
@@ -301,6 +302,15 @@ class PathEnds(Rule):
             yield from self._refused(event, model)
         if not isinstance(event, Wired):
             return
+        for found in stand_ins(model):
+            yield self.finding(
+                found.message,
+                fix=found.fix,
+                variable=found.variable,
+                cause=found.cause,
+                symptom=found.symptom,
+                record=found.record,
+            )
         groups: dict[tuple[Any, ...], list[Missed]] = {}
         told: list[Earlier] = []
         for one in missed(model):

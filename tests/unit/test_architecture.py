@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "statements",
     ),
     "turns": ("log", "marks"),
-    "ops": ("autograd", "events", "fingerprints", "functions", "ledger", "log", "turns"),
+    "ops": ("autograd", "events", "fingerprints", "functions", "ledger", "marks", "log", "turns"),
     "counting": ("autograd",),
     "causes": ("marks", "autograd", "counting", "ledger"),
     "fingerprints": ("marks", "autograd", "ledger"),

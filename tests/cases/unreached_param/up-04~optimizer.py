@@ -7,6 +7,7 @@
 import torch
 first, second = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
 opt = torch.optim.SGD(first.parameters(), lr=0.1)  #! cause
+before = second.weight.detach().clone()
 for _ in range(3):
     opt.zero_grad()
     second(torch.ones(4, 3)).pow(2).mean().backward()
