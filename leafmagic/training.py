@@ -174,7 +174,9 @@ def _parameter(model: Model, record: TensorRecord, boxes: Mapping[str, Node]) ->
     trend = model.trends.leaves.get(record.index)
     stats = None if trend is None else trend.stats
     account = model.gradients.of(record.tid)
-    passes = 0 if account is None else account.passes
+    passes: int | None = 0 if account is None and trend is None else None
+    if account is not None and account.known:
+        passes = account.passes
     shape = [int(size) for size in record.seen.shape]
     return {
         "id": record.id if record.id in boxes else None,
@@ -186,7 +188,7 @@ def _parameter(model: Model, record: TensorRecord, boxes: Mapping[str, Node]) ->
         "update": None if stats is None else in_json(stats.update),
         "trend": [] if trend is None else [in_json(norm) for norm in trend.norms],
         "passes": passes,
-        "state": _state(model, record, passes > 0),
+        "state": _state(model, record, bool(passes)),
     }
 
 
