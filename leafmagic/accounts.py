@@ -54,6 +54,8 @@ class Account:
         Ordinals of the newest read, and of the newest step of an optimizer.
     kept : KeptGradient or None
         What earlier traces left; None once cleared.
+    known : bool
+        Whether the number of passes is.
     """
 
     tids: set[int]
@@ -74,6 +76,7 @@ class Account:
     read: int = 0
     touched: int = 0
     kept: KeptGradient | None = None
+    known: bool = True
 
     def part(self, tids: set[int]) -> Account:
         """Return an account of its own for some of the leaves."""
@@ -87,6 +90,7 @@ class Account:
         self.passes = self.steps = self.waiting = self.lost = 0
         self.first = self.last = self.stepped = self.cleared = self.lost_at = self.lost_pass = None
         self.handled, self.kept = False, None
+        self.known = False
         self.pending.clear()
 
 

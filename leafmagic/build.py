@@ -252,7 +252,10 @@ def _gradient(model: Model, record: TensorRecord) -> dict[str, Any]:
     if trend is not None:
         facts = {"stats": trend.stats, "trend": tuple(trend.norms)}
     account = model.gradients.of(record.tid)
-    if account is None or not (account.last or account.cleared):
+    if account is None or not account.known:
+        # It lost sight of what repeats, or the leaf is made anew in each step.
+        return facts if account is None and trend is None else {**facts, "passes": None}
+    if not (account.last or account.cleared):
         return facts
     state: GradState = "fresh"
     if account.last is None:

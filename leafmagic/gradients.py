@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leafmagic.accounts import Account, PassNote, Shares, Usage
+from leafmagic.breaks import GradientsMeasured
 from leafmagic.cell import Place
 from leafmagic.events import UNKNOWN, Accessed, Cleared, PassRepeated, Stepped
 from leafmagic.folding import Slots
@@ -92,6 +93,7 @@ class Gradients:
         self._known: dict[tuple[int, tuple[int, ...]], _Known] = {}
         self._hooked = False
         self._judged: list[PassNote] = []
+        self._seen: tuple[int, tuple[int, ...]] = (-1, ())
         self._read: tuple[int, int, list[PassNote]] = (0, -1, [])
 
     def __iter__(self) -> Iterator[Account]:
@@ -114,7 +116,7 @@ class Gradients:
             leaves = tuple([leaf for leaf in leaves if leaf.tid in done.inputs])
         watched = any("BackwardHook" in node.seen.name for node in found.nodes)
         known = self._learn(done.site, done.roots, leaves, watched)
-        self._add(done.ordinal, done.site, known)
+        self._add(done.ordinal, done.site, known.lasting(), watched)
 
     def repeated(self, event: PassRepeated) -> None:
         """Take in a pass that ran again; what it gets to is known, or not known any more."""
@@ -122,7 +124,7 @@ class Gradients:
             return
         roots = [self._slots.at(*place) for place in event.places]
         if not roots or None in roots:
-            self._lose_sight()
+            self._fall_back(event)
             return
         key = (event.site, tuple([root.index for root in roots if root is not None]))
         known = self._known.get(key)
@@ -130,14 +132,35 @@ class Gradients:
             tids = tuple([root.tid for root in roots if root is not None])
             found = reach(self._slots, tids)
             known = self._learn(event.site, tids, found.leaves, known.watched)
-        if known is None:
-            self._lose_sight()
-        elif known.varied:
+        if known is None or known.varied:
             # The steps in between are not known one by one.
-            for account in self.shares.of(known.tids):
-                account.blank()
+            self._fall_back(event, known)
         else:
-            self._add(event.began, event.site, known)
+            tids = known.lasting()
+            for record in known.records if len(tids) < len(known.tids) else ():
+                if record.tid not in tids and (account := self.shares.get(record.tid)):
+                    account.blank()
+            self._add(event.began, event.site, tids, known.watched)
+
+    def _fall_back(self, event: PassRepeated, known: _Known | None = None) -> None:
+        """Take in a pass that may have got to other leaves than the one before."""
+        began, tids = self._seen
+        if began != event.began:
+            for account in self.shares.every if known is None else self.shares.of(known.tids):
+                account.blank()
+            return
+        # It was measured. Of leaves that are made anew in each step none is followed.
+        tids = tuple([tid for tid in tids if self._is_followed(tid)])
+        watched = any(one.watched for (site, _), one in self._known.items() if site == event.site)
+        self._add(event.began, event.site, tids, watched)
+
+    def _is_followed(self, tid: int) -> bool:
+        record = self._slots.tensors.get(tid)
+        return record is not None and (record.seen.parameter or self.shares.get(tid) is not None)
+
+    def measured(self, event: GradientsMeasured) -> None:
+        """Take in to which leaves a pass got that is about to be told."""
+        self._seen = event.began, tuple([tid for tid, _ in event.leaves])
 
     def _learn(
         self, site: int, roots: tuple[int, ...], leaves: tuple[TensorRecord, ...], watched: bool
@@ -168,10 +191,10 @@ class Gradients:
         self.usage.clear()
         self._lose_sight()
 
-    def _add(self, ordinal: int, site: int, known: _Known) -> None:
-        note = PassNote(ordinal, site, used=known.watched or self._hooked)
+    def _add(self, ordinal: int, site: int, tids: tuple[int, ...], watched: bool) -> None:
+        note = PassNote(ordinal, site, used=watched or self._hooked)
         self._hooked = False
-        for account in self.shares.of(known.lasting()):
+        for account in self.shares.of(tids):
             if account.touched > ordinal:
                 # A hook took the step, in the midst of the pass.
                 account.blank()
@@ -258,7 +281,7 @@ class Gradients:
             account.passes = account.steps = account.waiting = 0
             account.first = account.last = account.stepped = None
             account.handled, account.kept = False, None
-            account.cleared = moment
+            account.known, account.cleared = True, moment
             account.pending.clear()
         if gone:
             self._judge(list(gone.values()), moment)

@@ -153,7 +153,8 @@ class Node:
     trend : tuple of float
         Its norms in the newest passes that were measured, oldest first.
     passes : int
-        For a leaf: of how many backward passes its ``.grad`` is the sum.
+        For a leaf: of how many backward passes its ``.grad`` is the sum; None where that is not
+        known.
     grad_state : {"", "fresh", "used", "cleared"}
         What happened last to the ``.grad`` of a leaf: a pass added to it, a step of an
         optimizer used it, it was cleared.
@@ -201,7 +202,7 @@ class Node:
     count: int = 1
     stats: GradStats | None = None
     trend: tuple[float, ...] = ()
-    passes: int = 0
+    passes: int | None = 0
     grad_state: GradState = ""
     stepped_line: int | None = None
     cleared_line: int | None = None

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from leafmagic.model import Model
 from leafmagic.records import best_name
 from leafmagic.training import in_json, name_of_root
-from leafmagic.trends import LEAF_COLUMNS
+from leafmagic.trends import LEAF_COLUMNS as STORED
 
 if TYPE_CHECKING:
     import pandas
 
+LEAF_COLUMNS = (*STORED[:-2], "line", "order")
 MOST_STEPS = 128
 """So many of the newest steps are summed up one by one."""
 
@@ -98,12 +99,6 @@ def histories_of(model: Model) -> dict[str, Any]:
             "value": [in_json(row[1]) if row[2] else None for row in rows],
             "at": [round(row[3] - first, 6) for row in rows],
         })  # fmt: skip
-    leaves: dict[str, Any] = {}
-    for record in slots.records:
-        trend = trends.leaves.get(record.index)
-        if trend is not None and trend.series is not None:
-            columns = {name: list(map(in_json, trend.series.column(name))) for name in LEAF_COLUMNS}
-            leaves[best_name(record) or record.id] = columns
     ops: dict[str, Any] = {}
     for node in slots.node_records:
         trend = trends.nodes.get(node.index)
@@ -114,7 +109,42 @@ def histories_of(model: Model) -> dict[str, Any]:
                 made = model.tensors.get(tid)
                 if made is not None and made.nid == node.nid and best_name(made):
                     ops.setdefault(best_name(made), columns)
-    return {"roots": roots, "leaves": leaves, "ops": ops}
+    return {"roots": roots, "leaves": _leaves(model), "ops": ops}
+
+
+def _leaves(model: Model) -> dict[str, Any]:
+    """Return the columns of each leaf.
+
+    Leaves of one name and shape, such as those of a model made anew for each fold, are
+    one. Where the shapes differ too, the newest has the name alone.
+    """
+    found: dict[str, dict[tuple[int, ...], list[tuple[float, ...]]]] = {}
+    for record in model.slots.records:
+        trend = model.trends.leaves.get(record.index)
+        if trend is not None and trend.series is not None:
+            shapes = found.setdefault(best_name(record) or record.id, {})
+            rows = shapes.pop(tuple(record.seen.shape), [])
+            shapes[tuple(record.seen.shape)] = [*rows, *trend.series]
+    leaves: dict[str, Any] = {}
+    for name, shapes in found.items():
+        newest = next(reversed(shapes))
+        for shape, rows in shapes.items():
+            rows.sort(key=lambda row: row[-1])
+            leaves[name if shape is newest else f"{name} {list(shape)}"] = _columns(model, rows)
+    return leaves
+
+
+def _columns(model: Model, rows: list[tuple[float, ...]]) -> dict[str, Any]:
+    """Turn the rows of a leaf into columns, and places into lines."""
+    columns = {
+        name: list(map(in_json, values))
+        for name, values in zip(STORED, zip(*rows, strict=True), strict=True)
+    }
+    sites = [int(row[STORED.index("site")]) for row in rows]
+    places = {site: model.place(site) for site in set(sites)}
+    lines = {site: None if place is None else place.line for site, place in places.items()}
+    columns["line"] = [lines[site] for site in sites]
+    return {name: columns[name] for name in LEAF_COLUMNS}
 
 
 def steps_in(histories: Mapping[str, Any], count: int) -> Steps:
@@ -137,13 +167,24 @@ def history_in(histories: Mapping[str, Any], name: str) -> dict[str, Any]:
     KeyError
         If nothing was measured under that name.
     """
-    roots = {root["name"]: root for root in histories.get("roots", ())}
-    roots = {key: {c: root[c] for c in ("step", "value", "at")} for key, root in roots.items()}
-    for kind in (histories.get("leaves", {}), roots, histories.get("ops", {})):
-        if name in kind:
-            return {key: _array(values) for key, values in kind[name].items()}
+    roots = [root for root in histories.get("roots", ()) if root["name"] == name]
+    for kind in ("leaves", "roots", "ops"):
+        columns = _joined(roots) if kind == "roots" else histories.get(kind, {}).get(name)
+        if columns:
+            return {key: _array(values) for key, values in columns.items()}
     known = ", ".join(names_in(histories)) or "nothing"
     raise KeyError(f"nothing was measured of {name!r}; there is {known}")
+
+
+def _joined(roots: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the columns of the passes that began at one name, from whatever lines."""
+    rows = [
+        (step, value, at, root["line"])
+        for root in roots
+        for step, value, at in zip(root["step"], root["value"], root["at"], strict=True)
+    ]
+    rows.sort(key=lambda row: row[2])
+    return dict(zip(("step", "value", "at", "line"), zip(*rows, strict=True), strict=False))
 
 
 def names_in(histories: Mapping[str, Any]) -> list[str]:
@@ -166,16 +207,22 @@ def frame_of(histories: Mapping[str, Any]) -> pandas.DataFrame:
     except ImportError:
         raise ImportError("to_dataframe() needs pandas: pip install pandas") from None
     rows = list(_rows(histories))
-    return pandas.DataFrame(rows, columns=["name", *LEAF_COLUMNS]).astype({"step": "int64"})
+    whole = {"step": "int64", "line": "Int64", "order": "Int64"}
+    return pandas.DataFrame(rows, columns=["name", *LEAF_COLUMNS]).astype(whole)
 
 
 def _rows(histories: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     for name, columns in histories.get("leaves", {}).items():
-        for row in zip(*(columns[column] for column in LEAF_COLUMNS), strict=True):
-            yield (name, *map(float, row))
+        unknown = [None] * len(columns["step"])
+        for row in zip(*(columns.get(key, unknown) for key in LEAF_COLUMNS), strict=True):
+            yield (name, *map(_float, row))
+
+
+def _float(value: Any) -> float:
+    return float("nan") if value is None else float(value)
 
 
 def _array(values: Sequence[Any]) -> Any:
     import numpy
 
-    return numpy.array([float("nan") if v is None else float(v) for v in values], dtype=float)
+    return numpy.array(list(map(_float, values)), dtype=float)

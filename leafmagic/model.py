@@ -120,7 +120,7 @@ class Model:
             GradientSeen: self._gradient,
             GradientBroke: self._broke,
             Wired: self._wired,
-            GradientsMeasured: self.trends.measured,
+            GradientsMeasured: self._measured,
             Finished: self._finished,
             Raised: partial(setattr, self, "raised"),
         }
@@ -279,6 +279,10 @@ class Model:
         if not event.failed:
             self.steps += 1
             self.laps.passed(event.site, event.ordinal, self.slots.newest_index)
+
+    def _measured(self, event: GradientsMeasured) -> None:
+        self.trends.measured(event)
+        self.gradients.measured(event)
 
     def _pass_repeated(self, event: PassRepeated) -> None:
         self.steps += 1

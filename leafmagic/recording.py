@@ -100,8 +100,12 @@ class Trace:
             Of a leaf ``step``, ``norm``, ``max``, ``mean``, ``zeros``, ``bad`` and
             ``update``, as `leafmagic.graph.GradStats` has them; of other tensors ``step``
             and ``norm``, the newest 32; of a root ``step``, ``value`` and ``at`` (seconds
-            since the first pass). All have one length. Of a long loop the newest steps that
-            were measured are all there, of earlier ones a part, evenly spread.
+            since the first pass). A ``step`` is counted for each line that calls
+            ``backward``: leaves and roots have that ``line``, too, and leaves the ``order``
+            of the pass among all passes of the trace, from 1. Tensors of one name and shape
+            are one, in the order in which they ran. All columns have one length. Of a long
+            loop the newest steps that were measured are all there, of earlier ones a part,
+            evenly spread.
 
         Raises
         ------

@@ -48,7 +48,7 @@ _UNFILLED = {"nonleaf_grad_read", "hidden_leaf", "leaf_rebound", "LM101", "LM102
 
 
 class Tracer(Trace):
-    """Records what autograd does, from `start` to `stop`.
+    """Records what autograd does, from `start` to `stop`; holds numbers and text, no tensor.
 
     Parameters
     ----------
@@ -74,10 +74,6 @@ class Tracer(Trace):
         The loops that run, the outermost first.
     shown : bool
         Whether the findings will be shown; to be said before it starts.
-
-    Notes
-    -----
-    A trace holds numbers and text, never a tensor or a node.
     """
 
     def __init__(

@@ -203,10 +203,12 @@ def _parameter(model: Model, record: TensorRecord, boxes: Mapping[str, Node]) ->
     trend = model.trends.leaves.get(record.index)
     stats = None if trend is None else trend.stats
     account = model.gradients.of(record.tid)
-    passes = 0 if account is None else account.passes
+    passes: int | None = 0 if account is None and trend is None else None
+    if account is not None and account.known:
+        passes = account.passes
     shape = [int(size) for size in record.seen.shape]
     kept = None if account is None else account.kept
-    state = _state(model, record, passes > (0 if kept is None else kept.passes))
+    state = _state(model, record, (passes or 0) > (0 if kept is None else kept.passes))
     norm = stats.norm if record.grad_norm is None and stats else record.grad_norm
     return {
         "id": record.id if record.id in boxes else None,

@@ -13,7 +13,7 @@ from leafmagic.graph import GradStats
 from leafmagic.records import NodeRecord, TensorRecord
 from leafmagic.series import Series
 
-LEAF_COLUMNS = ("step", "norm", "max", "mean", "zeros", "bad", "update")
+LEAF_COLUMNS = ("step", "norm", "max", "mean", "zeros", "bad", "update", "site", "order")
 ROOT_COLUMNS = ("step", "value", "known", "at")
 LONGEST_TREND = 32
 _MOST_LONG = 200
@@ -39,16 +39,18 @@ class Trend:
     steps: array[int] = field(default_factory=lambda: array("q"))
     series: Series | None = None
 
-    def add(self, stats: GradStats) -> None:
-        """Take in a measurement."""
+    def add(self, stats: GradStats, site: int, order: int) -> None:
+        """Take in a measurement; how far the newest step moved it stays known."""
+        if stats.update is None and self.stats is not None:
+            stats = dataclasses.replace(stats, update=self.stats.update)
         self.stats = stats
         self.norms.append(stats.norm)
         self.steps.append(stats.step)
         if len(self.norms) > LONGEST_TREND:
             del self.norms[0], self.steps[0]
         if self.series is not None:
-            row = stats.step, stats.norm, stats.max, stats.mean, stats.zeros, stats.bad, math.nan
-            self.series.add(*row)
+            row = stats.step, stats.norm, stats.max, stats.mean, stats.zeros, stats.bad
+            self.series.add(*row, math.nan, site, order)
 
 
 @dataclass(slots=True)
@@ -86,6 +88,8 @@ class Trends:
         From the index of a record to its `Trend`.
     roots : dict
         From the site of passes to a `Root`.
+    passes : int
+        How many ran to their end, from all places.
     births : dict
         From the index of a node that broke a gradient to ``"nan"`` or ``"inf"``.
     """
@@ -95,6 +99,7 @@ class Trends:
         self.nodes: dict[int, Trend] = {}
         self.roots: dict[int, Root] = {}
         self.births: dict[int, str] = {}
+        self.passes = 0
         self._slots = slots
 
     @property
@@ -113,6 +118,7 @@ class Trends:
             value = root.waiting
         root.waiting = None
         root.steps += 1
+        self.passes += 1
         known = value is not None
         root.curve.add(root.steps, math.nan if value is None else value, known, at)
 
@@ -143,7 +149,7 @@ class Trends:
             if trend is None:
                 size = () if len(self.leaves) < _MOST_LONG else (32, 32)
                 trend = self.leaves[record.index] = Trend(series=Series(LEAF_COLUMNS, *size))
-            trend.add(_stats(numbers, step))
+            trend.add(_stats(numbers, step), event.site, self.passes + 1)
 
     def _nodes(self, event: GradientsMeasured, step: int) -> None:
         records, births = self.records(event), dict(event.births)
@@ -154,7 +160,8 @@ class Trends:
             if index in births:
                 self.births.setdefault(record.index, births[index])
             if numbers is not None:
-                self.nodes.setdefault(record.index, Trend()).add(_stats(numbers, step))
+                trend = self.nodes.setdefault(record.index, Trend())
+                trend.add(_stats(numbers, step), event.site, self.passes + 1)
 
     def records(self, event: GradientsMeasured) -> dict[int, NodeRecord]:
         """Return the records of the nodes of a pass, by their index in it.

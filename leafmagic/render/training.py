@@ -102,7 +102,7 @@ def parameter_rows(training: Training) -> list[tuple[str, str, str, str, str, st
             f"[{', '.join(map(str, row.get('shape') or ()))}]" if row.get("shape") else "scalar",
             number(row.get("norm")),
             number(row.get("update")),
-            str(row.get("passes") or 0),
+            "-" if row.get("passes", 0) is None else str(row.get("passes", 0)),
             str(row.get("state") or ""),
         )
         for row in training.get("parameters") or ()

@@ -120,6 +120,93 @@ for part in range(3):
     assert (node.passes, node.grad_state, node.cleared_line) == (0, "cleared", 11)
 
 
+FOLDS = {
+    "one model after the other": (
+        """def fit(m, n):
+    opt = torch.optim.SGD(m.parameters(), lr=0.01)
+    for i in range(n):
+        for _ in range(3):
+            (m(x).pow(2).mean() / 3).backward()
+        opt.step()
+        if i < n - 1:
+            opt.zero_grad()
+a, b = torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
+fit(a, 5)
+fit(b, 5)
+""",
+        ("a.weight", "b.bias"),
+    ),
+    "a model for each fold": (
+        """for fold in range(3):
+    m = torch.nn.Linear(4, 1)
+    opt = torch.optim.SGD(m.parameters(), lr=0.01)
+    for i in range(4):
+        opt.zero_grad()
+        for _ in range(3):
+            m(x).pow(2).mean().backward()
+        opt.step()
+""",
+        ("m.weight", "m.bias"),
+    ),
+    "a model made in a function": (
+        """def train():
+    m = torch.nn.Linear(4, 1)
+    opt = torch.optim.SGD(m.parameters(), lr=0.01)
+    for i in range(4):
+        opt.zero_grad()
+        for _ in range(3):
+            m(x).pow(2).mean().backward()
+        opt.step()
+    return m
+a = train()
+b = train()
+""",
+        ("b.weight", "b.bias"),
+    ),
+    "a leaf for each fold": (
+        """for fold in range(3):
+    w = torch.randn(4, 1, requires_grad=True)
+    for i in range(4):
+        w.grad = None
+        for _ in range(3):
+            (x @ w).pow(2).mean().backward()
+        w.data -= 0.1 * w.grad
+""",
+        ("w",),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", FOLDS)
+def test_gradients_of_leaves_that_vary_are_counted_or_said_to_be_unknown(kind: str) -> None:
+    body, names = FOLDS[kind]
+    for grads in ("norm", "auto", "off"):
+        ran = run_traced("x = torch.randn(8, 4)\n" + body, grads=grads)
+        check_well(ran)
+        told = {row["name"]: row["passes"] for row in training(ran)["parameters"]}
+        expected = None if grads == "off" or kind == "a leaf for each fold" else 3
+        assert [told[name] for name in names] == [expected] * len(names)
+        assert [ran.node(name).passes for name in names] == [expected] * len(names)
+
+
+def test_a_pass_for_others_leaves_the_newest_update_known() -> None:
+    text = """d, g = torch.nn.Linear(2, 1), torch.nn.Linear(2, 2)
+opt_d, opt_g = (torch.optim.SGD(m.parameters(), lr=0.1) for m in (d, g))
+for step in range(3):
+    opt_d.zero_grad()
+    d(g(torch.ones(4, 2)).detach()).pow(2).mean().backward()
+    opt_d.step()
+    opt_g.zero_grad()
+    d(g(torch.ones(4, 2))).mean().backward()
+    opt_g.step()
+"""
+    ran = run_traced(text, grads="norm")
+    check_well(ran)
+    assert all(row["update"] > 0 for row in training(ran)["parameters"])
+    updates = ran.trace.history("d.weight")["update"]
+    assert [math.isnan(update) for update in updates] == [False, True] * 3
+
+
 def test_the_node_where_a_gradient_breaks_in_the_midst_of_a_loop_is_marked() -> None:
     text = """
 w = torch.tensor([9.0, 1.0], requires_grad=True)
@@ -321,6 +408,54 @@ def test_steps_and_histories_are_kept_with_a_saved_trace(tmp_path: Path) -> None
         assert len(table) == 4 * 7
         with pytest.raises(KeyError, match=r"net\.0\.weight"):
             one.history("nothing")
+
+
+def test_histories_of_one_name_are_joined_in_the_order_in_which_they_ran() -> None:
+    text = """x = torch.randn(8, 4)
+for fold in range(5):
+    model = torch.nn.Linear(4, 1)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(10):
+        opt.zero_grad()
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        opt.step()
+model = torch.nn.Linear(2, 1)
+for step in range(3):
+    loss = model(torch.ones(2, 2)).mean()
+    loss.backward()
+"""
+    ran = run_traced(text, grads="norm")
+    check_well(ran)
+    table = ran.trace.to_dataframe()
+    count = table.groupby("name").norm.count().to_dict()
+    assert count["model.weight [1, 4]"] == 50
+    assert (count["model.bias"], count["model.weight"]) == (53, 3)
+    bias = ran.trace.history("model.bias")
+    assert bias["order"].tolist() == list(range(1, 54))
+    assert bias["step"].tolist() == [*range(1, 51), 1, 2, 3]
+    assert bias["line"].tolist() == [8.0] * 50 + [13.0] * 3
+    loss = ran.trace.history("loss")
+    assert loss["line"].tolist() == bias["line"].tolist()
+    assert loss["step"].tolist() == bias["step"].tolist()
+    assert loss["value"][-1] == pytest.approx(ran.ns["loss"].item())
+
+
+def test_rows_of_two_losses_can_be_told_apart() -> None:
+    text = """w = torch.ones(3, requires_grad=True)
+for step in range(4):
+    a = (w * 2).sum()
+    a.backward()
+    b = (w * 5).sum()
+    b.backward()
+    w.grad = None
+"""
+    table = run_traced(text, grads="norm").trace.to_dataframe()
+    assert table.line.tolist() == [4, 6] * 4
+    assert table.order.tolist() == list(range(1, 9))
+    assert table.groupby("line").norm.first().to_dict() == pytest.approx(
+        {4: math.sqrt(12), 6: math.sqrt(147)}
+    )
 
 
 def test_a_trace_without_a_pass_has_no_steps() -> None:

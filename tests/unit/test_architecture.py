@@ -127,7 +127,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "folding": ("cell", "events", "naming", "operands", "records"),
     "reach": ("records",),
     "accounts": ("records", "session"),
-    "gradients": ("accounts", "cell", "events", "folding", "reach", "records"),
+    "gradients": ("accounts", "breaks", "cell", "events", "folding", "reach", "records"),
     "rounds": ("events", "folding", "records"),
     "laps": ("cell", "records", "statements"),
     "series": (),

@@ -136,7 +136,7 @@ function parameterTable(all, ui, limit) {
       h("td.r", {}, h("span.norm", {}, line && s("svg.spark", { width: 56, height: 15, viewBox: "0 -1 56 15", "aria-hidden": "true" }, s("path", { d: line })),
         p.norm != null && ui.scale && ui.grads && h("i.dot", { style: `background:${heatOf(val(p.norm), ui.scale)}` }),
         h("span", {}, sign && sign.length < 2 ? `${sign} ` : "", p.norm == null ? "–" : num(p.norm)))),
-      h("td.r", {}, p.update == null ? "–" : num(p.update)), h("td.r", {}, p.passes > 1 ? h("b", {}, `Σ ${p.passes}`) : p.passes || "–"),
+      h("td.r", {}, p.update == null ? "–" : num(p.update)), h("td.r", {}, p.passes > 1 ? h("b", {}, `Σ ${p.passes}`) : p.passes ?? "–"),
       h("td", {}, h("span.pstate", {}, p.state))));
   }
   const total = all.reduce((a, p) => a + (p.size || 0), 0);
