@@ -165,6 +165,9 @@ def origin(nodes: list[Any]) -> tuple[int, Cause] | None:
     None where that cannot be told, or where it came in with the data.
     """
     made = [i for i, node in enumerate(nodes) if type(node) is not ACCUMULATE_GRAD]
+    if has_unsound_leaf(nodes):
+        # What is computed from it is no number, whatever it is.
+        return None
     for index in sorted(made, key=lambda i: int(nodes[i]._sequence_nr())):
         node = nodes[index]
         found = _spoils(node)
@@ -172,7 +175,44 @@ def origin(nodes: list[Any]) -> tuple[int, Cause] | None:
             return index, found
         if _saved_unsound(node):
             return None
+        found = _overflow(node)
+        if found is not None:
+            return index, found
     return None
+
+
+def has_unsound_leaf(nodes: list[Any]) -> bool:
+    """Tell whether a leaf behind some nodes holds what is not finite."""
+    leaves = [node.variable for node in nodes if type(node) is ACCUMULATE_GRAD]
+    return any(leaf is not None and is_unsound(leaf) for leaf in leaves)
+
+
+def _overflow(node: Any) -> Cause | None:
+    """Compute anew what a node made of finite numbers, to see whether it was too large.
+
+    In half precision that is what a GradScaler is for.
+    """
+    name, pairs = node.name(), [saved(node, slot) for slot in ("self", "other")]
+    value, other = pairs
+    result: Tensor | None = None
+    if name.startswith("PowBackward0") and value is not None:
+        exponent = getattr(node, "_saved_exponent", None)
+        result = value.pow(exponent) if isinstance(exponent, int | float) else None
+    elif name.startswith("MulBackward") and value is not None and other is not None:
+        result = value * other
+    elif name.startswith("MseLossBackward"):
+        target = saved(node, "target")
+        if value is not None and target is not None:
+            result = (value - target) ** 2
+    elif name.startswith(("MmBackward", "AddmmBackward")):
+        one, other = (saved(node, slot) for slot in _FACTORS[name.startswith("Addmm")])
+        result = one @ other if one is not None and other is not None else None
+    if result is None or result.dtype is torch.float16:
+        return None
+    return _first("overflow", ~torch.isfinite(result))
+
+
+_FACTORS = (("self", "mat2"), ("mat1", "mat2"))
 
 
 def _saved_unsound(node: Any) -> bool:

@@ -299,7 +299,8 @@ class Model:
     def _broke(self, event: GradientBroke) -> None:
         node = self.nodes.get(event.nid)
         if node is not None and event.how in ("nan", "inf", "forward"):
-            how = "nan" if event.how == "forward" else event.how
+            how = "inf" if event.cause == "overflow" else "nan"
+            how = how if event.how == "forward" else event.how
             self.trends.births.setdefault(node.index, how)
 
     def _wired(self, event: Wired) -> None:

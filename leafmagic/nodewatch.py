@@ -13,7 +13,14 @@ import torch
 from torch import Tensor
 
 from leafmagic.behind import Behind
-from leafmagic.causes import Cause, cause_of, is_delicate, is_relu_like, origin
+from leafmagic.causes import (
+    Cause,
+    cause_of,
+    has_unsound_leaf,
+    is_delicate,
+    is_relu_like,
+    origin,
+)
 from leafmagic.counting import Counts, is_unsound, readable
 from leafmagic.ledger import Ledger
 from leafmagic.marks import ACCUMULATE_GRAD
@@ -67,7 +74,7 @@ class NodeWatch:
         """By the index of a leaf the clamps of it, and which elements they take away."""
         self._sizes: dict[int, int] = {}
         self._origin: tuple[int, Cause] | None = None
-        self._unsound = False
+        self._unsound = self._spoiled = False
         self.failure: Exception | None = None
 
     def begin(self, roots: list[Tensor], behind: Behind) -> None:
@@ -85,6 +92,7 @@ class NodeWatch:
         if any(is_unsound(root) for root in roots):
             self._unsound = True
             self._origin = origin(self._nodes)
+            self._spoiled = has_unsound_leaf(self._nodes)
         flattens = any(_flattens(node) for node in self._nodes)
         for index, node in enumerate(self._nodes):
             if type(node) is not ACCUMULATE_GRAD:
@@ -239,6 +247,9 @@ class NodeWatch:
                 found.append(broken._replace(leaves=leaves))
         # A factor that is inf was made inf by something else, which says why.
         known = [broken for broken in found if broken.cause not in ("", "factor")]
+        if self._spoiled:
+            # The weights are no numbers themselves: a pass before made them so.
+            return []
         if self._unsound or known:
             found = known
         return [*found, *self._flattened()][:_MOST_TOLD]

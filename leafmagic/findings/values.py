@@ -25,6 +25,10 @@ _WHY = {
     ("Pow", "zero"): "the derivative of this power at 0 is infinite",
     ("Pow", "negative"): "a fractional power of a negative number is nan",
     ("Exp", "overflow"): "exp overflowed to inf",
+    **dict.fromkeys(
+        [(stem, "overflow") for stem in ("Pow", "Mul", "MseLoss", "Mm", "Addmm")],
+        "what it makes of finite numbers is too large, and becomes inf",
+    ),
     ("Acos", "edge"): "acos has a finite derivative only between -1 and 1",
     ("Asin", "edge"): "asin has a finite derivative only between -1 and 1",
     ("Atan2", "zero"): "atan2(0, 0) has no derivative",
@@ -82,12 +86,16 @@ class DegenerateGrad(Rule):
         names = _names(leaves)
         where = _where(place, model.place(event.site)) if place is not None else ""
         custom = event.name.endswith("Backward")
+        large, root = _is_too_large(event), model.trends.roots.get(event.site)
+        sound = 0 if root is None else root.steps
         if custom or not where:
             where = f"{event.name} of {where}" if where else event.name
         if event.how == "forward":
             why = words or "it overflows"
             what = f"Backward starts from nan or inf, because of {where}: {why}{_share(event)}."
             ends = f" {_listed(names)} lies behind it." if names else ""
+            if large and sound:
+                ends = f" It is so from step {sound + 1} on: the steps before may be too large."
         else:
             what = f"Backward makes {event.how} in {where}"
             what += f": {words}{_share(event)}." if words else "."
@@ -99,10 +107,12 @@ class DegenerateGrad(Rule):
                 else ""
             )
             ends += f" It reaches {_listed(names)}." if names else ""
-        safe = _rewritten(place, _stem(event)) if place is not None and event.cause else ""
+        safe = ""
+        if place is not None and event.cause and not large:
+            safe = _rewritten(place, _stem(event))
         yield self.finding(
             what + ends,
-            fix=safe or _fix(event),
+            fix=_SMALLER if large and sound else safe or _fix(event),
             edits=fixes.replace_expression(place, safe) if place is not None and safe else (),
             variable=names[0] if names else None,
             cause=place or model.place(event.site),
@@ -223,6 +233,14 @@ def _words(event: GradientBroke) -> str:
     return found or (_WHY[("Exp", "overflow")] if event.cause == "overflow" else "")
 
 
+_SMALLER = "use a smaller learning rate, or clip gradients before the step"
+
+
+def _is_too_large(event: GradientBroke) -> bool:
+    """Tell whether a product or a power of finite numbers overflowed."""
+    return event.how == "forward" and event.cause == "overflow" and _stem(event)[:3] != "Exp"
+
+
 def _share(event: GradientBroke) -> str:
     if not event.number or event.total < 2:
         return ""
@@ -255,6 +273,8 @@ def _fix(event: GradientBroke) -> str:
     if event.name.endswith("Backward"):
         name = event.name.removesuffix("Backward")
         return f"look at {name}.backward: it made this of a finite gradient"
+    if _is_too_large(event):
+        return "scale what goes in, so that the result is not too large"
     if stem == "Div":
         return "keep the denominator away from 0; if it is a root, add a small number inside it"
     if event.half:

@@ -252,6 +252,67 @@ for step in range(4):
     assert marked <= {("MulBackward0", 5)}
 
 
+DIVERGES = """
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
+opt = torch.optim.SGD(net.parameters(), lr=RATE)
+x = torch.randn(64, 4)
+y = x.sum(1, keepdim=True)
+for step in range(STEPS):
+    loss = LOSS
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    if STOP and not loss.isfinite():
+        break
+"""
+
+
+@pytest.mark.parametrize("stop", [True, False])
+@pytest.mark.parametrize("grads", ["auto", "norm"])
+@pytest.mark.parametrize(
+    ("loss", "rate", "name"),
+    [
+        ("((net(x) - y) ** 2).mean()", 3.0, "AddmmBackward0"),
+        ("((net(x) - y) ** 2).mean()", 1.0, "PowBackward0"),
+        ("(net(x) - y).pow(2).sum(1).mean()", 1.0, "PowBackward0"),
+        ("torch.nn.functional.mse_loss(net(x), y)", 1.0, "MseLossBackward0"),
+    ],
+)
+def test_a_loss_that_grows_without_bound_marks_what_overflowed(
+    loss: str, rate: float, name: str, grads: Any, *, stop: bool
+) -> None:
+    text = DIVERGES.replace("LOSS", loss).replace("RATE", str(rate))
+    text = text.replace("STOP", str(stop)).replace("STEPS", "40")
+    ran = run_traced(text, grads=grads)
+    marked = [(n.name, n.line, n.breaks) for n in ran.trace.graph.nodes if n.breaks]
+    assert marked == [(name, 8, "inf")]
+    (found,) = ran.trace.findings
+    assert (found.code, found.line) == ("LM901", 8)
+    (first, *_) = [
+        int(s) for s, v in zip(*steps_of(ran, "loss"), strict=True) if not math.isfinite(v)
+    ]
+    assert f"from step {first} on" in found.message
+    assert "learning rate" in found.fix
+
+
+def steps_of(ran: Ran, name: str) -> tuple[list[float], list[float]]:
+    history = ran.trace.history(name)
+    return history["step"].tolist(), history["value"].tolist()
+
+
+@pytest.mark.parametrize("op", ["sqrt", "rsqrt"])
+def test_weights_that_are_no_numbers_blame_no_function(op: str) -> None:
+    text = f"""
+w = torch.tensor([float("nan"), 1.0], requires_grad=True)
+loss = (w + 2).{op}().sum()
+loss.backward()
+"""
+    ran = run_traced(text)
+    assert [n for n in ran.trace.graph.nodes if n.breaks] == []
+    assert not ran.trace.findings
+
+
 def test_each_place_of_backward_is_a_root_of_its_own() -> None:
     text = """
 d = torch.nn.Linear(3, 1)
