@@ -38,8 +38,8 @@ def leaf_under(model: Model, record: TensorRecord) -> TensorRecord | None:
     if base is not None and base.is_leaf and base.requires_grad:
         # A view that was taken under no_grad says that it is a leaf, too.
         return base if record.requires_grad else None
-    if not record.requires_grad:
-        return None
+    if not record.requires_grad or (base is not None and base.requires_grad):
+        return None  # Of a computed tensor: its views are no leaves.
     if record.is_leaf:
         return record if base is not None or record.seen.base < 0 else None
     if record.seen.base < 0:

@@ -16,7 +16,7 @@ for _ in range(2):
     sum((p ** 2).sum() for p in ps).backward()
     ps = [p - 0.1 * p.grad for p in ps]
 """,
-        "for p in ps: p -= 0.1 * p.grad; p.grad = None  # under torch.no_grad(), in place of the comprehension",
+        "with torch.no_grad():\n    for p in ps:\n        p -= 0.1 * p.grad\n        p.grad = None",
     ),
     "an update in a helper": (
         """
