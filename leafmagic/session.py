@@ -183,6 +183,8 @@ class Session:
         Number of the newest trace.
     made : dict
         By tid, where each live tensor was made.
+    frozen : dict
+        By tid, where each live leaf that is frozen was frozen.
     passed : dict
         By nid, the newest pass over a node behind a live tensor.
     cells : dict
@@ -203,6 +205,7 @@ class Session:
 
     run: int
     made: dict[int, MadeAt]
+    frozen: dict[int, MadeAt]
     passed: dict[int, PassOver]
     cells: dict[str, CellRuns]
     told: set[tuple[str, int]]
@@ -220,7 +223,7 @@ class Session:
         """Forget everything."""
         self.run = 0
         self.made, self.passed, self.cells, self.told = {}, {}, {}, set()
-        self.gradients, self.snapshots, self.filled = {}, {}, {}
+        self.gradients, self.snapshots, self.filled, self.frozen = {}, {}, {}, {}
         self.flows = {}
         self._keys: dict[int, tuple[str, str]] = {}
         self.off, self.left_off = {}, 0
@@ -341,7 +344,8 @@ class Session:
         self._behind = {tid: nodes for tid, nodes in self._behind.items() if tid in alive}
         self.gradients = {tid: kept for tid, kept in self.gradients.items() if tid in alive}
         self.snapshots = {tid: kept for tid, kept in self.snapshots.items() if tid in alive}
-        for table in (self.made, self.gradients, self.snapshots):
+        self.frozen = {tid: at for tid, at in self.frozen.items() if tid in alive}
+        for table in (self.made, self.gradients, self.snapshots, self.frozen):
             _bound(table, MOST_TENSORS)
         self.filled = {tid: seen for tid, seen in self.filled.items() if tid in self.gradients}
         _bound(self._behind, MOST_TENSORS)
