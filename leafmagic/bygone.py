@@ -88,6 +88,40 @@ class UnseenAt(NamedTuple):
     write: Any
 
 
+class GraphEnd(NamedTuple):
+    """The node that a name of the notebook ended at, when its cell had run.
+
+    Attributes
+    ----------
+    run : int
+    nid : int
+    runs : int
+        To the graphs of how many runs of the cell, in a row, it leads.
+    """
+
+    run: int
+    nid: int
+    runs: int
+
+
+class ModeOff(NamedTuple):
+    """Grad mode was off when a trace began.
+
+    Attributes
+    ----------
+    run : int
+        Of the trace that left it off; 0 where none did, but what was not traced.
+    label : str
+        What the cell of that trace is called.
+    text : str
+        The text of that cell.
+    """
+
+    run: int = 0
+    label: str = ""
+    text: str = ""
+
+
 @dataclass(slots=True)
 class Bygone:
     """Nodes and writes of traces that are over.

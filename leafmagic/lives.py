@@ -41,6 +41,7 @@ def take_down(model: Model, live: Iterable[int]) -> None:
             visited += len(nodes)
         behind.update((node.nid, node) for node in nodes)
         model.session.learn(tid, made_at(model, record), [node.nid for node in nodes])
+        _learn_flag(model, record)
     model.session.learn_passes(_passed(model, behind))
     model.session.bygone.learn(_nodes(model, behind), _writes(model))
 
@@ -94,6 +95,18 @@ def _writes(model: Model) -> dict[int, list[WroteAt]]:
     for wrote_to in found.values():
         wrote_to.sort(key=lambda one: one.ordinal)
     return found
+
+
+def _learn_flag(model: Model, record: TensorRecord) -> None:
+    """Take down where a leaf was frozen, or that it is not any more."""
+    if record.requires_grad:
+        model.session.frozen.pop(record.tid, None)
+        return
+    place = model.place(record.flagged[-1].site) if record.flagged and record.is_leaf else None
+    if place is not None:
+        model.session.frozen[record.tid] = MadeAt(
+            model.run, best_name(record), record.path, place.label, place.line, place.text.strip()
+        )
 
 
 def _passed(model: Model, behind: dict[int, NodeRecord]) -> dict[int, PassOver]:

@@ -8,6 +8,7 @@ from torch import Tensor
 from leafmagic import autograd
 from leafmagic.cell import Place
 from leafmagic.findings.ends import Cut, first_cut, named, path_of, word_for
+from leafmagic.findings.frozen import froze
 from leafmagic.findings.leaves import made_at, meant_leaf
 from leafmagic.findings.mends import told
 from leafmagic.findings.pieces import place_of
@@ -146,14 +147,13 @@ class _Seen:
     def _frozen(self) -> str:
         """Say that it was frozen, and where."""
         record, model = self.record, self.model
-        flagged = None if record is None or model is None else record.flagged[-1:]
-        if flagged and model is not None:
-            line = model.line(flagged[0].site)
-            if line is not None:
-                return (
-                    f"{self.word} was frozen at line {line}: its requires_grad is False. "
-                    "Call requires_grad_(True) on it to have a gradient."
-                )
+        at = None if record is None or model is None else froze(record, model)
+        if at is not None:
+            where = f"line {at.line}" if at.filename else f"line {at.line} of {at.label}"
+            return (
+                f"{self.word} was frozen at {where}: its requires_grad is False. "
+                "Call requires_grad_(True) on it to have a gradient."
+            )
         if isinstance(self.tensor, torch.nn.Parameter):
             return (
                 f"{self.word} is a parameter that is frozen: its requires_grad is False. "

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from leafmagic.bygone import Bygone
+from leafmagic.bygone import Bygone, GraphEnd, ModeOff
 
 MOST_TENSORS = 10_000
 MOST_NODES = 20_000
@@ -152,40 +152,6 @@ class Flow(NamedTuple):
     losses: tuple[Loss, ...]
 
 
-class GraphEnd(NamedTuple):
-    """The node that a name of the notebook ended at, when its cell had run.
-
-    Attributes
-    ----------
-    run : int
-    nid : int
-    runs : int
-        To the graphs of how many runs of the cell, in a row, it leads.
-    """
-
-    run: int
-    nid: int
-    runs: int
-
-
-class ModeOff(NamedTuple):
-    """Grad mode was off when a trace began.
-
-    Attributes
-    ----------
-    run : int
-        Of the trace that left it off; 0 where none did, but what was not traced.
-    label : str
-        What the cell of that trace is called.
-    text : str
-        The text of that cell.
-    """
-
-    run: int = 0
-    label: str = ""
-    text: str = ""
-
-
 @dataclass(slots=True)
 class CellRuns:
     """How often a cell of one text ran."""
@@ -204,6 +170,8 @@ class Session:
         Number of the newest trace.
     made : dict
         By tid, where each live tensor was made.
+    frozen : dict
+        By tid, where each live leaf that is frozen was frozen.
     passed : dict
         By nid, the newest pass over a node behind a live tensor.
     cells : dict
@@ -228,6 +196,7 @@ class Session:
 
     run: int
     made: dict[int, MadeAt]
+    frozen: dict[int, MadeAt]
     passed: dict[int, PassOver]
     cells: dict[str, CellRuns]
     told: set[tuple[str, int]]
@@ -247,7 +216,7 @@ class Session:
         """Forget everything."""
         self.run = 0
         self.made, self.passed, self.cells, self.told = {}, {}, {}, set()
-        self.gradients, self.snapshots, self.filled = {}, {}, {}
+        self.gradients, self.snapshots, self.filled, self.frozen = {}, {}, {}, {}
         self.flows, self.ends, self.bygone = {}, {}, Bygone()
         self._keys: dict[int, tuple[str, str]] = {}
         self.off, self.left_off = {}, 0
@@ -374,7 +343,8 @@ class Session:
         self._behind = {tid: nodes for tid, nodes in self._behind.items() if tid in alive}
         self.gradients = {tid: kept for tid, kept in self.gradients.items() if tid in alive}
         self.snapshots = {tid: kept for tid, kept in self.snapshots.items() if tid in alive}
-        for table in (self.made, self.gradients, self.snapshots):
+        self.frozen = {tid: at for tid, at in self.frozen.items() if tid in alive}
+        for table in (self.made, self.gradients, self.snapshots, self.frozen):
             _bound(table, MOST_TENSORS)
         self.filled = {tid: seen for tid, seen in self.filled.items() if tid in self.gradients}
         _bound(self._behind, MOST_TENSORS)

@@ -166,8 +166,10 @@ class CaseShell:
 
     def _run_cell(self, cell: Cell, ran: Ran, numbers: list[int]) -> None:
         import leafmagic
+        from leafmagic.session import SESSION
 
         before = leafmagic.last() if self.traced else None
+        traces = SESSION.run if self.traced else 0
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             torch.autograd.set_detect_anomaly(self.anomaly)
@@ -189,7 +191,8 @@ class CaseShell:
             ran.points |= next((spot for spot in reversed(lines) if spot), set())
         trace = leafmagic.last() if self.traced else None
         if trace is None or trace is before:
-            if self.traced and result.error_before_exec is None:
+            # A cell that does nothing with torch is traced, and not the last trace.
+            if self.traced and result.error_before_exec is None and SESSION.run == traces:
                 ran.notes.append("a cell was not traced")
             return
         for finding in trace.findings:

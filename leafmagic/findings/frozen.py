@@ -20,11 +20,17 @@ _SETTERS = ("requires_grad_", "set_requires_grad")
 
 
 def froze(record: TensorRecord, model: Model) -> Place | None:
-    """Return where a leaf was frozen; None if it is not, or if that was not seen."""
+    """Return where a leaf was frozen, be it by an earlier trace; None if it is not, or unseen."""
     if record.requires_grad or not record.is_leaf:
         return None
     flagged = [moment for moment in record.flagged if moment.what in _SETTERS]
-    return model.place(flagged[-1].site) if flagged else None
+    if flagged:
+        return model.place(flagged[-1].site)
+    known = model.session.frozen.get(record.tid)
+    if known is None or known.line is None:
+        return None
+    label = model.session.label(known.run) or known.label
+    return Place("", label, "<module>", known.line, known.line, text=known.source)
 
 
 def thawed(place: Place, whole: str) -> Mend:

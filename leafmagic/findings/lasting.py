@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from leafmagic.bygone import ModeOff
 from leafmagic.cell import Place
 from leafmagic.findings import fixes
 from leafmagic.findings.base import Finding, Rule, Severity, register
@@ -15,7 +16,7 @@ from leafmagic.findings.reaching import reaching
 from leafmagic.looks import Raised, Wired
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
-from leafmagic.session import MadeAt, ModeOff
+from leafmagic.session import MadeAt
 
 _ON = "torch.set_grad_enabled(True)"
 _MOST = 50

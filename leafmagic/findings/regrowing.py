@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from leafmagic.bygone import GraphEnd
 from leafmagic.cell import Place
 from leafmagic.findings import fixes
 from leafmagic.findings.adding import addend, with_operand
@@ -15,7 +16,6 @@ from leafmagic.findings.texts import text_at
 from leafmagic.looks import Finished, Kept, SourceRead
 from leafmagic.model import Model
 from leafmagic.records import NodeRecord, TensorRecord, best_name
-from leafmagic.session import GraphEnd
 from leafmagic.shared import children
 
 _RUNS = 3

@@ -138,8 +138,9 @@ def _frozen(leaf: TensorRecord, at: Place, off: list[TensorRecord], model: Model
     name = best_name(leaf)
     inside = leaf.seen.parameter and leaf.path == name
     here = [r for r in off if froze(r, model) == at]
+    line = f"line {at.line}" if at.filename else f"line {at.line} of {at.label}"
     return Ungraphed(
-        f"nothing behind this result requires grad: line {at.line} freezes {named(here)}.",
+        f"nothing behind this result requires grad: {line} freezes {named(here)}.",
         "no graph to go back through",
         thawed(at, name.split(".", maxsplit=1)[0] if inside else name),
         name,
