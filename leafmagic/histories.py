@@ -90,7 +90,7 @@ def histories_of(model: Model) -> dict[str, Any]:
     roots = []
     for root in trends.roots.values():
         place = model.place(root.site)
-        rows = list(root.curve)
+        rows = root.rows()
         roots.append({
             "name": name_of_root(model, root),
             "line": None if place is None else place.line,

@@ -59,13 +59,16 @@ def rate(root: Root) -> float | None:
 
 def curve_of(root: Root) -> list[list[Any]]:
     """Return (step, value) over the whole run, where it is known, evenly thinned."""
-    rows = [(int(step), value) for step, value, known, _ in root.curve if known]
+    rows = [(int(step), value) for step, value, known, _ in root.rows() if known]
     if len(rows) > LONGEST_CURVE:
         # All of the newest are there, and of older ones a few.
-        first, last = rows[0][0], rows[-1][0]
-        gap, due, even = (last - first) / (LONGEST_CURVE - 2), float(first), []
+        first, last, broke = rows[0][0], rows[-1][0], {row[0] for row in root.broke}
+        room = LONGEST_CURVE - 2 - len(broke)
+        gap, due, even = (last - first) / room, float(first), []
         for row in rows[:-1]:
-            if row[0] >= due:
+            if row[0] in broke:
+                even.append(row)
+            elif row[0] >= due:
                 even.append(row)
                 due = max(due, row[0] - gap) + gap
         rows = [*even, rows[-1]]

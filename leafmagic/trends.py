@@ -66,13 +66,29 @@ class Root:
         How many ran to their end.
     curve : Series
         With `ROOT_COLUMNS`; `known` is 0 where the root is no number, or lies on a device.
+    broke : tuple of rows
+        The rows up to the first value that was not finite: they stay when others are thinned.
     """
 
     site: int
     what: str = "backward"
     steps: int = 0
     curve: Series = field(default_factory=lambda: Series(ROOT_COLUMNS))
+    broke: tuple[tuple[float, ...], ...] = ()
     waiting: float | None = None
+
+    def add(self, value: float | None, at: float) -> None:
+        """Take in the value of a pass that came to its end."""
+        self.steps += 1
+        row = self.steps, math.nan if value is None else value, value is not None, at
+        self.curve.add(*row)
+        if value is not None and not self.broke and not math.isfinite(value):
+            self.broke = tuple(list(self.curve)[-LONGEST_TREND:])
+
+    def rows(self) -> list[tuple[float, ...]]:
+        """Return what is kept of the values, oldest first."""
+        found = {row[0]: row for row in (*self.curve, *self.broke)}
+        return [found[step] for step in sorted(found)]
 
 
 class Trends:
@@ -117,10 +133,8 @@ class Trends:
         if value is None:
             value = root.waiting
         root.waiting = None
-        root.steps += 1
         self.passes += 1
-        known = value is not None
-        root.curve.add(root.steps, math.nan if value is None else value, known, at)
+        root.add(value, at)
 
     def measured(self, event: GradientsMeasured) -> None:
         """Take in what was measured in a pass, before its end was told."""

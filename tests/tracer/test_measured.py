@@ -17,6 +17,8 @@ from leafmagic.meters import Meter
 from leafmagic.readout import BINS, Readout
 from leafmagic.recording import Trace
 from leafmagic.render.training import progress_line
+from leafmagic.training import LONGEST_CURVE, curve_of
+from leafmagic.trends import Root
 
 NET = """
 torch.manual_seed(1)
@@ -311,6 +313,20 @@ loss.backward()
     ran = run_traced(text)
     assert [n for n in ran.trace.graph.nodes if n.breaks] == []
     assert not ran.trace.findings
+
+
+@pytest.mark.parametrize("broke", [1, 5, 150, 900, 3_000])
+def test_a_curve_shows_where_it_broke_however_long_ago(broke: int) -> None:
+    root = Root(1)
+    for step in range(1, 3_001):
+        root.add(1.0 / step if step < broke else math.inf if step == broke else math.nan, step)
+    curve = curve_of(root)
+    steps = [step for step, _ in curve]
+    assert steps == sorted(set(steps))
+    assert len(curve) <= LONGEST_CURVE
+    assert [broke, "inf"] in curve
+    assert {step for step in range(broke - 31, broke) if step > 0} <= set(steps)
+    assert len(root.rows()) < 600
 
 
 def test_each_place_of_backward_is_a_root_of_its_own() -> None:
