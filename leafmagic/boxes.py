@@ -58,10 +58,15 @@ def dtype_text(node: NodeDict) -> str:
 
 
 def grad_text(node: NodeDict) -> str:
-    """Return ``"grad 3.2e-01"``, ``"grad"`` where it was not measured, or nothing."""
+    """Return ``"grad 3.2e-01"``, ``"grad"`` where it was not measured, or nothing.
+
+    Zeros that are left of a gradient are ``"grad cleared"``.
+    """
     if not node.get("has_grad"):
         return ""
     norm = node.get("grad_norm")
+    if norm == 0 and node.get("grad_state") == "cleared":
+        return "grad cleared"
     return "grad" if norm is None else f"grad {float(norm):.3g}"
 
 

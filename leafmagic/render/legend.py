@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from leafmagic.boxes import grad_text
 from leafmagic.graph import STATES
 from leafmagic.render.heat import HEAT, SIGNS, norm_of, scale_of, sign_of
 from leafmagic.render.payload import text_width
@@ -36,7 +37,7 @@ def legend_items(
     items += [Item("edge", kind, words) for kind, words in EDGE_WORDS.items() if kind in kinds]
     shown = {node["id"] for node in drawn["nodes"]}
     details = [node for node in payload["nodes"] if node["id"] in shown]
-    if any(node.get("has_grad") for node in details):
+    if any(grad_text(node) not in ("", "grad cleared") for node in details):
         items.append(Item("badge", "grad", "its .grad is filled"))
     if any(node.get("hooks") for node in details):
         items.append(Item("badge", "hook", "has a tensor hook"))

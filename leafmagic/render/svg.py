@@ -259,9 +259,13 @@ def _add_badges(
     group: Element, detail: Mapping[str, Any], marker: str | None, right: int, bottom: int
 ) -> None:
     edge = right - 14 if marker else right + 8  # out of the way of arrows
-    passes = detail.get("passes") or 0
+    passes, grad = detail.get("passes") or 0, grad_text(detail)
     for shown, word, css in (
-        (bool(grad_text(detail)), f"grad Σ{passes}" if passes > 1 else "grad", "bg"),
+        (
+            grad not in ("", "grad cleared"),
+            f"grad Σ{passes}" if passes > 1 else "grad",
+            "bg",
+        ),
         (bool(detail.get("hooks")), "hook", "bh"),
     ):
         if shown:

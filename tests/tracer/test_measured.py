@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import re
 import weakref
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,11 @@ from leafmagic.recording import Trace
 from leafmagic.render.training import progress_line
 from leafmagic.training import LONGEST_CURVE, curve_of
 from leafmagic.trends import Root
+
+
+from leafmagic.render.payload import build_payload
+from leafmagic.render.svg import render_svg
+from leafmagic.render.words import tensor_rows
 
 NET = """
 torch.manual_seed(1)
@@ -738,3 +744,22 @@ for step in range(40):
     assert isinstance(ran.error, RuntimeError)
     (loop,) = training(ran)["loops"]
     assert (loop["done"], loop["total"]) == (18, 40)
+
+
+def test_a_gradient_that_was_filled_with_zeros_is_told_as_cleared() -> None:
+    text = """w = torch.ones(3, requires_grad=True)
+for step in range(3):
+    (w * 2).sum().backward()
+    w.data -= 0.1 * w.grad
+    w.grad.zero_()
+"""
+    ran = run_traced(text, grads="norm")
+    payload = build_payload(ran.trace.document())
+    box = re.search(r"\[3\][^<]*", render_svg(payload))
+    assert box is not None
+    assert box[0] == "[3] · grad cleared"
+    assert ">grad<" not in render_svg(payload)
+    (row,) = [row for row in tensor_rows(payload) if row[0] == "w"]
+    assert row[4] == "cleared"
+    ran = run_traced(text.replace("    w.grad.zero_()\n", ""), grads="norm")
+    assert ">grad Σ3<" in render_svg(build_payload(ran.trace.document()))

@@ -5,6 +5,7 @@
 const SVG_LIMIT = 1500; // above this many boxes a canvas is drawn
 const FAR = 0.38; // below this zoom text is unreadable and is left out
 const HOME = 0.75; // a graph that only fits below this zoom is not shown whole at first: its text stays readable
+const WHOLE = 0.4; // when the cell has ended, a view that the reader did not move shows all down to this zoom
 const ZOOM = [0.0005, 6];
 const BUTTONS = 40; // the width that the zoom buttons take at the right
 const ROW_LIMIT = 400; // rows of the tensor table
@@ -626,7 +627,7 @@ function view(store, root, twin, signal) {
     const W = stage.clientWidth, H = stage.clientHeight, wide = (W - BUTTONS - 40) / (geo.x1 - geo.x0);
     if (!geo.list.length || !W || !H) return;
     const k = clamp(Math.min(wide, (H - 48) / (geo.y1 - geo.y0)), ZOOM[0], 1.1);
-    if (follow === "fit" || k >= HOME) return centre((geo.x0 + geo.x1) / 2, (geo.y0 + geo.y1) / 2, k, smooth);
+    if (follow === "fit" || k >= (follow === "end" ? WHOLE : HOME)) return centre((geo.x0 + geo.x1) / 2, (geo.y0 + geo.y1) / 2, k, smooth);
     centre(geo.list.reduce((a, b) => (b.y > a.y ? b : a)).x, geo.y1, clamp(wide, HOME, 0.8), smooth);
   }
   function fitAll() { follow = "fit"; fit(true); }
@@ -753,7 +754,7 @@ function view(store, root, twin, signal) {
     const rows = list.slice(0, ROW_LIMIT).map((n) => h("tr", { class: n.id === ui.sel ? "lm-cur" : "", "data-row": n.id, onclick: () => { toLevelOf(n.id); select(n.id); } },
       h("td", {}, glyph(n.state)),
       h("td", { title: `${n.name || title(n)}: ${n.state}` }, h("button", { class: `lm-link${n.state === "dead name" ? " lm-dead" : ""}` }, tail(n.name || `(${title(n)})`, 19))),
-      h("td", {}, shapeText(n)), h("td.r", {}, n.has_grad ? h("b.gpill", {}, num(n.grad_norm ?? (n.stats || {}).norm) || "yes") : "–"),
+      h("td", {}, shapeText(n)), h("td.r", {}, !ui.running && isCleared(n) && n.has_grad ? "cleared" : n.has_grad ? h("b.gpill", {}, num(n.grad_norm ?? (n.stats || {}).norm) || "yes") : "–"),
       h("td.r", {}, n.line ?? "")));
     return [h("table.table", {},
       h("thead", {}, h("tr", {}, h("th", {}, h("span.sr", {}, "state")), COLUMNS.map(([name]) =>
@@ -871,9 +872,9 @@ function view(store, root, twin, signal) {
     morph(legend, [h("ul", {},
       states.map((k) => h("li", { title: LOOK[k].t }, glyph(k), !ui.all || LOOK[k].t.startsWith(k) ? (ui.all ? LOOK[k].t : k) : `${k}: ${LOOK[k].t}`)),
       Object.keys(EDGES).filter((k) => ui.all || kinds.has(k)).map((k) => h("li", {}, sample(k), EDGES[k][1])),
-      badge(any((n) => n.has_grad), h("b.gpill", {}, "grad"), ".grad filled"),
+      badge(any((n) => n.has_grad && (ui.running || !isCleared(n))), h("b.gpill", {}, "grad"), ".grad filled"),
       badge(!ui.running && any((n) => n.has_grad && n.grad_state === "used"), h("b.gpill.used", {}, "grad"), "used by a step"),
-      badge(!ui.running && any((n) => n.grad_state === "cleared" && !n.has_grad), h("b.gpill.cleared", {}, "cleared"), ".grad was cleared"),
+      badge(!ui.running && any(isCleared), h("b.gpill.cleared", {}, "cleared"), ".grad was cleared"),
       ...(ui.scale && ui.grads ? [scaleBar(ui.scale), ...[["▽", "vanishing: below 1e-6"], ["△", "exploding: above 1e3"]].filter(([k]) => ui.all || geo.list.some((b) => signOf(normOf(b.src)) === k)).map(([k, t]) => h("li", {}, h("b.sign", {}, k), t))] : []),
       badge(any((n) => n.hooks), s("svg.hook.glyph", { width: 16, height: 14, viewBox: "-1 -2 16 16" }, s("circle", { cx: 7, cy: 6, r: 7 }), s("path", { d: HOOK })), "hook"),
       ui.all && Object.keys(ICON).map((k) => h("li", {}, icon(k), k))),
@@ -902,7 +903,9 @@ function view(store, root, twin, signal) {
     ui.marks = level.markers || {};
     ui.breaks = level.breaks || {};
     ui.failed = level.failed || [];
+    const ended = ui.running && !(doc.status || {}).running;
     ui.running = !!(doc.status || {}).running;
+    if (ended && follow === "home") follow = "end";
     ui.scale = scaleOf(nodes, ui.running ? ui.scale : null);
     ui.reach = reach ? new Set(reach) : null;
     heat.hidden = !ui.scale;
@@ -926,7 +929,7 @@ function view(store, root, twin, signal) {
     if (after) setCam(cam.x - (after.x - before.x) * cam.k, cam.y - (after.y - before.y) * cam.k, cam.k);
     else if (follow) {
       const same = was.x0 === geo.x0 && was.x1 === geo.x1 && was.y0 === geo.y0 && was.y1 === geo.y1;
-      if (!same || jump) fit(!jump && was.list.length > 0);
+      if (!same || jump || ended) fit(!jump && was.list.length > 0);
     }
     painter.camera(cam);
     drawMini();
@@ -986,8 +989,10 @@ function view(store, root, twin, signal) {
       line("", n.hooks ? plural(n.hooks, "hook") : ""), line("", n.count > 1 ? `ran × ${n.count}` : ""),
       ...hits.map((f) => h("div.tw", {}, icon(f.severity, 12), h("span", {}, prose(elide(f.message || "", 200)))))].filter(Boolean));
     const [px, py] = at(e), W = stage.clientWidth, H = stage.clientHeight;
+    tip.style.left = tip.style.top = "0"; // its size is not that of where it stood before
     tip.style.left = `${clamp(px + 14, 4, Math.max(4, W - tip.offsetWidth - 6))}px`;
-    tip.style.top = `${py + 18 + tip.offsetHeight > H ? Math.max(4, py - tip.offsetHeight - 12) : py + 18}px`;
+    const high = tip.offsetHeight, below = py + 18;
+    tip.style.top = `${below + high > H - 4 ? Math.max(4, Math.min(py - high - 12, H - high - 4)) : below}px`;
   }
   const pointers = new Map();
   let drag = null;

@@ -59,6 +59,8 @@ function gradFace(b, ui) {
     shift: on ? ((b.heat || 0) - (b.spark || 0)) / 2 : 0,
   };
 }
+// Cleared away, or filled with zeros.
+const isCleared = (n) => n.grad_state === "cleared" && !n.grad_norm;
 // The badge of a leaf. It stands still while the cell runs: .grad comes and goes with every step.
 function gradBadge(n, ui) {
   const seen = ui.sums.get(n.id) || 0, sum = Math.max(ui.running ? seen : 0, n.passes || 0);
@@ -66,7 +68,7 @@ function gradBadge(n, ui) {
   const many = sum > 1 ? ` Σ${sum > 999 ? "999+" : sum}` : "";
   const filled = n.stats && ((n.is_leaf && n.requires_grad) || n.retains_grad);
   if (ui.running) return n.has_grad || filled ? ["grad" + many, ""] : ["", ""];
-  if (n.grad_state === "cleared" && !n.has_grad && filled) return ["cleared", "cleared"];
+  if (isCleared(n) && filled) return ["cleared", "cleared"];
   return n.has_grad ? ["grad" + many, n.grad_state === "used" ? "used" : ""] : ["", ""];
 }
 const scaleBar = ([lo, hi]) => h("li.scale", { title: "L2 norm of the gradient that arrives, logarithmic" }, "gradient norm", h("span.r", {}, power(lo)),
