@@ -17,14 +17,12 @@ import leafmagic
 from leafmagic.meters import Meter
 from leafmagic.readout import BINS, Readout
 from leafmagic.recording import Trace
-from leafmagic.render.training import progress_line
-from leafmagic.training import LONGEST_CURVE, curve_of
-from leafmagic.trends import Root
-
-
 from leafmagic.render.payload import build_payload
 from leafmagic.render.svg import render_svg
+from leafmagic.render.training import progress_line
 from leafmagic.render.words import tensor_rows
+from leafmagic.training import LONGEST_CURVE, curve_of
+from leafmagic.trends import Root
 
 NET = """
 torch.manual_seed(1)
