@@ -246,6 +246,11 @@ def is_relu_like(node: Any) -> bool:
     return isinstance(least, int | float) and 0 <= least <= _SMALL
 
 
+def may_break(node: Any) -> bool:
+    """Tell whether a node is of a function that is not defined, or not smooth, everywhere."""
+    return bool(node.name().startswith(_DELICATE))
+
+
 def is_delicate(node: Any, position: int) -> bool:
     """Tell whether a node is of a function whose argument of that number must be kept safe."""
     name = node.name()

@@ -17,11 +17,13 @@ from torch import Tensor
 
 from leafmagic.behind import Behind
 from leafmagic.breaks import GradientsMeasured
-from leafmagic.counting import is_calm, readable
+from leafmagic.causes import may_break
+from leafmagic.counting import is_calm, is_unsound, readable
 from leafmagic.drift import Drift
 from leafmagic.ledger import Ledger
 from leafmagic.log import EventLog
 from leafmagic.marks import ACCUMULATE_GRAD
+from leafmagic.nodewatch import Broken, blamed
 from leafmagic.options import Grads, Options
 from leafmagic.readout import Readout
 
@@ -81,6 +83,8 @@ class Meter:
         self._handles: list[Any] = []
         self._facts: list[_Node] = []
         self._failure: Exception | None = None
+        self.broken: dict[int, Broken] = {}
+        """By index the nodes that broke a gradient in the newest measured pass, with the cause."""
         self.broke = False
         """Whether the newest measured pass gave a leaf what is not finite."""
 
@@ -117,6 +121,7 @@ class Meter:
         try:
             self._sites.add(site)
             self._failure = None
+            self.broken = {}
             self._behind = behind
             number = self._ledger.number_of
             for node, (parent, entry) in zip(behind.nodes, behind.parents, strict=True):
@@ -129,6 +134,8 @@ class Meter:
                     self._handles.append(node.register_hook(partial(self._filled, index)))
                 else:
                     self._handles.append(node.register_prehook(partial(self._arrived, index)))
+                    if may_break(node):
+                        self._handles.append(node.register_hook(partial(self._left, index)))
             self._readout.begin(roots[0] if len(roots) == 1 else None)
         except BaseException:
             self.drop()
@@ -140,6 +147,22 @@ class Meter:
         """Measure the gradient that arrives at a node; one that is made of several is summed."""
         started = time.thread_time()
         self._measure(("in", index), coming)
+        self._last_s += time.thread_time() - started
+
+    def _left(self, index: int, going: Any, coming: Any) -> None:
+        """Look for what made the gradient infinite, while the node still has what it saved."""
+        started = time.thread_time()
+        try:
+            with torch._C.DisableTorchFunction(), torch.no_grad():
+                into, out = readable(coming), readable(going)
+                here = into and self._failure is None
+                if here and any(map(is_unsound, out)) and not any(map(is_unsound, into)):
+                    node = None if self._behind is None else self._behind.nodes[index]
+                    found = node and blamed(self._facts[index].nid, node, into, out)
+                    if found:
+                        self.broken[index] = found
+        except Exception as error:
+            self._failure = error
         self._last_s += time.thread_time() - started
 
     def _filled(self, index: int, _going: Any, coming: Any) -> None:
@@ -227,10 +250,19 @@ class Meter:
         self.broke = not bad.keys().isdisjoint(behind.leaves)
         # A loss that is no number itself was broken on the way there.
         known = value is None or math.isfinite(value)
+        births = tuple(_births(behind, bad, sound)) if known else ()
+        # One that came to no leaf was masked on its way.
+        reached = tuple([behind.leaves[index] for index in behind.leaves if index in bad])
+        born = {index for index, _ in births} if reached else set()
+        self.broken = {
+            index: broken._replace(leaves=reached)
+            for index, broken in self.broken.items()
+            if index in born and broken.cause
+        }
         self._log.emit(
             GradientsMeasured(
                 self._log.next_ordinal(), site, began, value, tuple(nodes), tuple(leaves),
-                tuple(moved), tuple(_births(behind, bad, sound)) if known else (),
+                tuple(moved), births,
             )
         )  # fmt: skip
 

@@ -145,21 +145,10 @@ class NodeWatch:
             self._blame(index, into, out)
 
     def _blame(self, index: int, into: list[Tensor], out: list[Tensor]) -> None:
-        broken = next((t for t in out if not bool(torch.isfinite(t).all())), None)
-        if broken is None:
-            return
-        where = ~torch.isfinite(broken)
-        found = cause_of(self._nodes[index])
-        self._found[index] = self._broken(
-            index,
-            "nan" if bool(torch.isnan(broken).any()) else "inf",
-            bad=int(where.sum()),
-            total=broken.numel(),
-            masked=into[0].shape == broken.shape and not bool(into[0][where].any()),
-            half=broken.dtype is torch.float16,
-            cause=found.what,
-            number=found.number,
-        )
+        node = self._nodes[index]
+        found = blamed(self._ledger.number_of(node), node, into, out)
+        if found is not None:
+            self._found[index] = found
 
     def _broken(self, index: int, how: str, **facts: Any) -> Broken:
         node = self._nodes[index]
@@ -282,6 +271,29 @@ class NodeWatch:
                     seen.add(child)
                     queue.append(child)
         return [leaf for leaf in queue if leaf in self._leaves]
+
+
+def blamed(nid: int, node: Any, into: list[Tensor], out: list[Tensor]) -> Broken | None:
+    """Say how a node broke a sound gradient; None where it did not.
+
+    What it saved must be there still: it is, in a hook on the node.
+    """
+    broken = next((t for t in out if not bool(torch.isfinite(t).all())), None)
+    if broken is None:
+        return None
+    where = ~torch.isfinite(broken)
+    found = cause_of(node)
+    return Broken(
+        nid,
+        node.name(),
+        "nan" if bool(torch.isnan(broken).any()) else "inf",
+        bad=int(where.sum()),
+        total=broken.numel(),
+        masked=into[0].shape == broken.shape and not bool(into[0][where].any()),
+        half=broken.dtype is torch.float16,
+        cause=found.what,
+        number=found.number,
+    )
 
 
 def _flattens(node: Any) -> bool:

@@ -208,9 +208,12 @@ class PassRecorder:
         """Record that the pass that began last returned, or raised."""
         called, again, value, inputs = self._open.pop()
         if not self._open:
-            if self._watch is not None:
+            watched = self._watch is not None
+            if watched:
                 self._tell(called.site, failed=failed)
             self._read_meter(called, inputs, result, failed=failed)
+            if self.watching and not watched and not failed:
+                self._tell_measured(called.site)
         ordinal, now = self.log.next_ordinal(), time.perf_counter()
         if again and not failed:
             repeated = PassRepeated(
@@ -244,6 +247,14 @@ class PassRecorder:
             # It was sound in the first passes.
             self._rewatched = True
             self._looks[site] = 0
+
+    def _tell_measured(self, site: int) -> None:
+        """Record what broke a gradient in a pass that was measured, if nothing was told yet."""
+        if self.meter.broken and self._looks.get(site, 0) < _MOST_LOOKS:
+            self._looks[site] = _MOST_LOOKS
+            for broken in list(self.meter.broken.values())[:1]:
+                self.log.emit(GradientBroke(self.log.next_ordinal(), site, *broken))
+        self.meter.broken = {}
 
 
 def _value_of(roots: list[Tensor]) -> float | None:

@@ -307,6 +307,38 @@ def steps_of(ran: Ran, name: str) -> tuple[list[float], list[float]]:
     return history["step"].tolist(), history["value"].tolist()
 
 
+MEETS = """
+torch.manual_seed(0)
+net = torch.nn.Linear(4, 3)
+opt = torch.optim.SGD(net.parameters(), lr=1e-3)
+data = torch.randn(10, 16, 4)
+for step in range(10):
+    out = net(data[step])
+    target = out.detach().clone() if step == 5 else torch.zeros(16, 3)
+    dist = (out - target).pow(2).sum(1).sqrt()
+    loss = dist.mean()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+    if STOP and step == 5:
+        break
+"""
+
+
+@pytest.mark.parametrize("stop", [True, False])
+@pytest.mark.parametrize("grads", ["auto", "norm"])
+def test_a_gradient_that_breaks_in_a_later_step_is_told_with_its_cause(
+    grads: Any, *, stop: bool
+) -> None:
+    ran = run_traced(MEETS.replace("STOP", str(stop)), grads=grads)
+    (found,) = ran.trace.findings
+    assert (found.code, found.line) == ("LM901", 9)
+    assert "the derivative of sqrt at 0 is infinite (16 elements)" in found.message
+    assert "negative" not in found.message
+    marked = [(n.name, n.line, n.breaks) for n in ran.trace.graph.nodes if n.breaks]
+    assert marked == [("SqrtBackward0", 9, "inf")]
+
+
 @pytest.mark.parametrize("op", ["sqrt", "rsqrt"])
 def test_weights_that_are_no_numbers_blame_no_function(op: str) -> None:
     text = f"""

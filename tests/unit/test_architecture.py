@@ -72,6 +72,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "marks",
         "options",
         "readout",
+        "causes",
+        "nodewatch",
     ),
     "nodewatch": ("behind", "marks", "causes", "counting", "ledger"),
     "passes": (
