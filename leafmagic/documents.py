@@ -24,9 +24,12 @@ def training_in(
     """Return what the steps of a loop add up to, or nothing; see `training_of`."""
     try:
         training = training_of(trace.model, graph)
+        # What was seen last of loops that came to their end is a little too old.
+        loops = trace.loops if trace.running or trace.model.error else ()
+        if loops and not training:
+            # A loop without backward: how far it is, and no more.
+            training = {"steps": 0, "per_s": None, "roots": [], "parameters": []}
         if training:
-            # What was seen last of loops that came to their end is a little too old.
-            loops = trace.loops if trace.running or trace.model.error else ()
             training.update(sampled=_sampled(trace), loops=[loop._asdict() for loop in loops])
         return training
     except Exception as ours:

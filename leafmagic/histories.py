@@ -109,7 +109,25 @@ def histories_of(model: Model) -> dict[str, Any]:
                 made = model.tensors.get(tid)
                 if made is not None and made.nid == node.nid and best_name(made):
                     ops.setdefault(best_name(made), columns)
+    for name, columns in _results(model):
+        ops.setdefault(name, columns)
     return {"roots": roots, "leaves": _leaves(model), "ops": ops}
+
+
+def _results(model: Model) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the names that ``g, = autograd.grad(…)`` binds, with the columns of each."""
+    newest = {one.site: one for one in model.passes if one.what == "grad"}
+    for site, one in newest.items():
+        place = model.place(site)
+        targets = () if place is None else place.targets
+        for name, tid in zip(targets, one.inputs, strict=False):
+            record = model.tensors.get(tid)
+            trend = None if record is None else model.trends.leaves.get(record.index)
+            if trend is not None and trend.series is not None and len(targets) == len(one.inputs):
+                at = STORED.index("site")
+                rows = [row for row in trend.series if row[at] == site]
+                if rows:
+                    yield name, _columns(model, rows)
 
 
 def _leaves(model: Model) -> dict[str, Any]:

@@ -110,8 +110,10 @@ def name_of_root(model: Model, root: Root) -> str:
     name = "" if record is None else best_name(record)
     place = model.place(root.site)
     if not name and place is not None:
-        # Of `criterion(out, y).backward()` what is left of the dot.
-        name = next(iter(place.operands), "")
+        # Of `criterion(out, y).backward()` what is left of the dot, and of
+        # `torch.autograd.grad(out.sum(), x)` what it was given first.
+        given = place.operands[place.owner.rpartition(".")[2] == "autograd" :]
+        name = next(iter(given), "")
     return name or root.what
 
 

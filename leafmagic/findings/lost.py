@@ -161,6 +161,8 @@ def _groups(model: Model, loss: Loss, roots: tuple[int, ...]) -> list[_Group]:
         cut = _cut_of(model, record, roots, behind, was_leaf=name in loss.leaves)
         if cut is None or cut.place is None or cut.below.index in known.copies:
             continue
+        if _was_filled(model, record):
+            continue
         switch = cut.switch(model)
         cause = cut.place if switch is None else switch.place
         group = groups.setdefault((cause.filename, cause.line), _Group(loss.name, cut, cause))
@@ -171,6 +173,17 @@ def _groups(model: Model, loss: Loss, roots: tuple[int, ...]) -> list[_Group]:
         for group in groups.values()
         if not any(record.index in explained for record in group.records)
     ]
+
+
+def _was_filled(model: Model, record: TensorRecord) -> bool:
+    """Tell whether a leaf got a gradient from a pass that was not followed.
+
+    Such as the pass within a pass of a checkpoint that is reentrant.
+    """
+    account = model.gradients.of(record.tid)
+    if account is None or not record.has_grad or record.grad_norm == 0:
+        return False
+    return not account.known or (account.cleared is not None and account.last is None)
 
 
 def _nearest_first(group: _Group) -> _Group:

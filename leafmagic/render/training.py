@@ -30,7 +30,8 @@ def number(value: object) -> str:
 
 def progress_line(training: Training) -> str:
     """Return ``"step 1,234 · 35 steps/s · range line 4: 1,234 of 10,000"``."""
-    parts = [f"step {training.get('steps') or 0:,}"]
+    steps = training.get("steps") or 0
+    parts = [f"step {steps:,}"] if steps or not training.get("loops") else []
     if training.get("per_s"):
         parts.append(f"{number(round_rate(training['per_s']))} steps/s")
     loops = " > ".join(loop_words(loop) for loop in training.get("loops") or ())

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch._dynamo  # It patches torch when the first optimizer is made.
 
 import leafmagic
 
@@ -216,3 +217,26 @@ def test_only_names_are_kept_and_not_of_more_cells_than_that(
         assert isinstance(text, str)
         (loss,) = flow.losses
         assert loss == ("loss", frozenset("ghwv"), frozenset("wv"), True)
+
+
+@pytest.mark.parametrize("step", ["opt.step()", "pass"])
+def test_leaves_that_a_pass_within_the_pass_fills_are_not_lost(run: Any, step: str) -> None:
+    cell = f"""from torch.utils.checkpoint import checkpoint
+net = torch.nn.Linear(3, 3)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+opt.zero_grad()
+h = checkpoint(net, w * 2, use_reentrant=False)
+loss = (h * h).sum()
+loss.backward()
+{step}
+"""
+    assert run(cell) == []
+    again = cell.replace("net = torch.nn.Linear(3, 3)\n", "").replace("False", "True")
+    assert run(again) == []
+    assert run(again.replace("True", "False")) == []
+    found = run(again.replace("True", "False").replace("h * h", "h.detach() * w"))
+    trace = leafmagic.last()
+    assert trace is not None
+    # Where an optimizer waits for them another rule tells of the same line.
+    assert {f.line for f in trace.findings} == {5}
+    assert bool(found) == (step == "pass")

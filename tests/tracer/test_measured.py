@@ -762,6 +762,25 @@ for step in range(100):
     assert progress_line(training(ran)).endswith("range line 3 of 100")
 
 
+def test_a_loop_without_backward_tells_how_far_it_was_when_torch_raised() -> None:
+    text = """
+net = torch.nn.Linear(3, 1)
+for batch in range(30):
+    out = net(torch.ones(2, 3))
+    if batch == 7:
+        out @ torch.ones(4)
+"""
+    ran = run_traced(text)
+    assert isinstance(ran.error, RuntimeError)
+    assert training(ran)["steps"] == 0
+    payload = build_payload(ran.trace.document())
+    assert progress_line(payload["training"]) == "range line 3: 8 of 30"
+    assert "range line 3: 8 of 30" in render_svg(payload)
+    ran = run_traced(text.replace("== 7", "< 0"))
+    check_well(ran)
+    assert training(ran) == {}
+
+
 def test_where_torch_raises_the_loops_are_told_as_they_stand() -> None:
     text = """
 w = torch.ones(3, requires_grad=True)
@@ -793,3 +812,20 @@ for step in range(3):
     assert row[4] == "cleared"
     ran = run_traced(text.replace("    w.grad.zero_()\n", ""), grads="norm")
     assert ">grad Σ3<" in render_svg(build_payload(ran.trace.document()))
+
+
+def test_what_autograd_grad_was_given_and_gave_has_a_name() -> None:
+    text = """x = torch.ones(3, requires_grad=True)
+for step in range(3):
+    out = x**2
+    g, = torch.autograd.grad(out.sum(), x, create_graph=True)
+    g.sum().backward()
+    x.grad = None
+"""
+    trace = run_traced(text, grads="norm").trace
+    roots = trace.document()["training"]["roots"]
+    assert [(root["name"], root["line"]) for root in roots] == [("out.sum()", 4), ("g.sum()", 5)]
+    given = trace.history("g")
+    assert given["line"].tolist() == [4.0] * 3
+    assert given["norm"] == pytest.approx([math.sqrt(12)] * 3)
+    assert set(trace.to_dataframe().name) == {"x"}

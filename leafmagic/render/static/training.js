@@ -103,7 +103,7 @@ function chart(r, at) {
 function trainStrip(t, ui) {
   const roots = t.roots || [], shown = roots.filter((r) => !ui.root || r.key === ui.root), loops = t.loops || [];
   const pick = (key, label) => h("button", { "data-pick": key, "aria-pressed": String((ui.root || "") === key) }, label);
-  return [h("div.prog", {}, h("div.steps", {}, h("b", {}, `step ${whole(t.steps || 0)}`), t.per_s ? h("span", {}, `${rate(t.per_s)} steps/s`) : ""), loops.slice(-3).map(loopRow)),
+  return [h("div.prog", {}, h("div.steps", {}, t.steps || !loops.length ? h("b", {}, `step ${whole(t.steps || 0)}`) : "", t.per_s ? h("span", {}, `${rate(t.per_s)} steps/s`) : ""), loops.slice(-3).map(loopRow)),
     h("div.losses", {},
       roots.length > 1 && h("div.seg", { role: "group", "aria-label": "Which backward pass" }, pick("", "all"), roots.map((r) => pick(r.key, [middle(rootName(r), 18), r.line ? h("i", {}, ` line ${r.line}`) : ""]))),
       h("div.curves", {}, shown.filter((r) => (r.curve || []).length).slice(0, 3).map((r) => chart(r, ui.read && ui.read[0] === r.key ? ui.read[1] : null))))];
