@@ -32,20 +32,24 @@ def moved_links(tensors: Tensors, slot: OpSlot, inputs: tuple[int, ...]) -> list
     """Return the new links of the nodes of an op; nothing where they stay as they are.
 
     What comes and goes without a gradient, such as the batch, moves no edge. Where an op is
-    several nodes, a leaf in place of another takes its place behind each of them.
+    several nodes, a leaf in place of another takes its place behind each of them, and a state
+    that has a graph from the second step on comes to what is there.
     """
     now = tracked(tensors, inputs)
     if now == slot.tracked or not slot.nodes:
         return []
     before, slot.tracked = slot.tracked, now
+    links = links_by_inputs(tensors, inputs)
+    first = slot.nodes[0].links
     if len(slot.nodes) == 1:
-        return [links_by_inputs(tensors, inputs)]
+        return [links]
+    if set(before) < set(now):
+        return [[*first, *(link for link in links if link.to.index not in before)]]
     records = {record.index: record for tid in inputs if (record := tensors.get(tid)) is not None}
-    leaves = {
-        old: records[new]
-        for old, new in zip(before, now, strict=False)
-        if old != new and records[new].is_leaf
-    }
+    pairs = [pair for pair in zip(before, now, strict=False) if pair[0] != pair[1]]
+    if len(before) != len(now) or not all(records[new].is_leaf for _, new in pairs):
+        return [links]
+    leaves = {old: records[new] for old, new in pairs}
     return [
         [link._replace(to=leaves.get(_index(link), link.to)) for link in node.links]
         for node in slot.nodes
