@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leafmagic.model import Model
-from leafmagic.records import best_name
+from leafmagic.records import TensorRecord, best_name
 from leafmagic.training import in_json, name_of_root
 from leafmagic.trends import LEAF_COLUMNS as STORED
 
@@ -137,10 +137,18 @@ def _leaves(model: Model) -> dict[str, Any]:
     one. Where the shapes differ too, the newest has the name alone.
     """
     found: dict[str, dict[tuple[int, ...], list[tuple[float, ...]]]] = {}
-    for record in model.slots.records:
+    measured = [r for r in model.slots.records if r.index in model.trends.leaves]
+    # One that came and went between two looks at the names has that of its place.
+    alike: dict[tuple[Any, ...], set[str]] = {}
+    for record in measured:
+        if best_name(record):
+            alike.setdefault(_kind(record), set()).add(best_name(record))
+    for record in measured:
+        names = alike.get(_kind(record), set())
+        name = best_name(record) or (next(iter(names)) if len(names) == 1 else record.id)
         trend = model.trends.leaves.get(record.index)
         if trend is not None and trend.series is not None:
-            shapes = found.setdefault(best_name(record) or record.id, {})
+            shapes = found.setdefault(name, {})
             rows = shapes.pop(tuple(record.seen.shape), [])
             shapes[tuple(record.seen.shape)] = [*rows, *trend.series]
     leaves: dict[str, Any] = {}
@@ -150,6 +158,10 @@ def _leaves(model: Model) -> dict[str, Any]:
             rows.sort(key=lambda row: row[-1])
             leaves[name if shape is newest else f"{name} {list(shape)}"] = _columns(model, rows)
     return leaves
+
+
+def _kind(record: TensorRecord) -> tuple[Any, ...]:
+    return record.made.site, record.seen.parameter, tuple(record.seen.shape)
 
 
 def _columns(model: Model, rows: list[tuple[float, ...]]) -> dict[str, Any]:
