@@ -30,8 +30,8 @@ from leafmagic.readout import Readout
 MOST_NODES = 5_000
 """Of larger graphs the nodes that are nearest to the root are measured."""
 
-_CREDIT_S = 0.05
-"""So long may be measured before the share counts: short loops are measured in full."""
+_CREDIT_S = 0.003
+"""So long may be measured before the share counts."""
 
 
 class _Node(NamedTuple):

@@ -13,9 +13,8 @@ from leafmagic.holders import held_events
 from leafmagic.log import EventLog
 from leafmagic.looks import StepsShown
 
-_FIRST = 3
-DUE = frozenset(part << power for part in (_FIRST, _FIRST + 1) for power in range(40))
-"""3, 4, 6, 8, 12, 16, 24, ..."""
+DUE = frozenset((3, *(1 << power for power in range(2, 40))))
+"""3, 4, 8, 16, 32, ...: what grows shows in the third step, or in the one after it."""
 
 
 class Watchdog:

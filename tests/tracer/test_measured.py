@@ -14,6 +14,7 @@ import torch
 from tracing_kit import Ran, both, check_well, run_traced
 
 import leafmagic
+from leafmagic import meters
 from leafmagic.meters import Meter
 from leafmagic.readout import BINS, Readout
 from leafmagic.recording import Trace
@@ -23,6 +24,15 @@ from leafmagic.render.training import progress_line
 from leafmagic.render.words import tensor_rows
 from leafmagic.training import LONGEST_CURVE, curve_of
 from leafmagic.trends import Root
+
+CREDIT_S = meters._CREDIT_S
+
+
+@pytest.fixture(autouse=True)
+def _measured_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have short loops measured in full, however slow the machine is."""
+    monkeypatch.setattr(meters, "_CREDIT_S", 10.0)
+
 
 NET = """
 torch.manual_seed(1)
@@ -642,6 +652,7 @@ def test_a_pass_is_fetched_in_one_transfer_for_each_device(monkeypatch: pytest.M
 
 def test_the_share_decides_how_many_passes_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
+    monkeypatch.setattr(meters, "_CREDIT_S", CREDIT_S)
     monkeypatch.setattr("leafmagic.meters.time.perf_counter", lambda: now)
     meter = Meter(None, None)  # type: ignore[arg-type]
     assert meter.share == 0.02  # the default
