@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from leafmagic.counting import readable
-from leafmagic.readout import Readout
+from leafmagic.readout import Readout, spread
 
 _SAMPLE = 1_024
 """So many elements, evenly spread, stand for all."""
@@ -35,7 +35,13 @@ class Drift:
             for tid, leaf in leaves[:_MOST_LEAVES]:
                 if leaf is None or tid in waiting or not _has_values(leaf):
                     continue
-                entry = tid, weakref.ref(leaf), leaf._version, leaf.data_ptr(), _some(leaf).clone()
+                entry = (
+                    tid,
+                    weakref.ref(leaf),
+                    leaf._version,
+                    leaf.data_ptr(),
+                    spread(leaf.detach(), _SAMPLE).clone(),
+                )
                 self._waiting.append(entry)
 
     def read(self, readout: Readout) -> None:
@@ -50,7 +56,7 @@ class Drift:
                 if leaf._version == version and leaf.data_ptr() == at:
                     left.append(entry)
                     continue
-                now = _some(leaf)
+                now = spread(leaf.detach(), _SAMPLE)
                 if now.device == before.device and now.shape == before.shape:
                     readout.moved(tid, before, now)
         self._waiting = left
@@ -64,10 +70,3 @@ def _has_values(leaf: Tensor) -> bool:
     """Tell whether a leaf has memory of its own that can be read."""
     wrapped = torch._C._functorch.is_functorch_wrapped_tensor(leaf)
     return not wrapped and bool(readable((leaf,))) and leaf.numel() > 0
-
-
-def _some(leaf: Tensor) -> Tensor:
-    """Return a few values of a leaf, or all where there are few."""
-    flat = leaf.detach().reshape(-1) if leaf.is_contiguous() else leaf.detach().flatten()
-    step = -(-flat.numel() // _SAMPLE)
-    return flat[::step]

@@ -225,10 +225,10 @@ class Node:
         ``"inf"`` or ``"nan"``.
         """
         values = self._attributes()
-        values["grad_norm"] = _in_json(self.grad_norm)
-        values["trend"] = [_in_json(norm) for norm in self.trend]
+        values["grad_norm"] = in_json(self.grad_norm)
+        values["trend"] = [in_json(norm) for norm in self.trend]
         if self.stats is not None:
-            values["stats"] = {key: _in_json(value) for key, value in values["stats"].items()}
+            values["stats"] = {key: in_json(value) for key, value in values["stats"].items()}
         return values
 
     def _attributes(self) -> dict[str, Any]:
@@ -264,7 +264,8 @@ _NODE_FIELDS = tuple(f.name for f in dataclasses.fields(Node))
 _STATS_FIELDS = tuple(f.name for f in dataclasses.fields(GradStats))
 
 
-def _in_json(value: Any) -> Any:
+def in_json(value: Any) -> Any:
+    """Return a number as JSON can say it: what is not finite as a string."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -6,9 +6,10 @@ import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from leafmagic.graph import in_json
 from leafmagic.model import Model
 from leafmagic.records import TensorRecord, best_name
-from leafmagic.training import in_json, name_of_root
+from leafmagic.training import name_of_root
 from leafmagic.trends import LEAF_COLUMNS as STORED
 
 if TYPE_CHECKING:

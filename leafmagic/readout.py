@@ -146,11 +146,16 @@ def _measured(key: Key, size: int, numbers: dict[Any, list[float]]) -> Measured:
     return Measured(norm, largest, total / size, 1 - filled / size, bad, size, histogram)
 
 
+def spread(tensor: Tensor, most: int) -> Tensor:
+    """Return so many elements, evenly spread, or all where there are few."""
+    flat = tensor.reshape(-1)
+    return flat[:: -(-flat.numel() // most)]
+
+
 def _histogram(grad: Tensor) -> Tensor:
     """Count elements by their power of ten; zeros and what is not finite are left out."""
-    flat = grad.reshape(-1)
-    step = -(-flat.numel() // _SAMPLE)
-    powers = flat[::step].abs().to(torch.float32).log10().floor().clamp(LOWEST, HIGHEST)
+    some = spread(grad, _SAMPLE)
+    powers = some.abs().to(torch.float32).log10().floor().clamp(LOWEST, HIGHEST)
     sizes = torch.arange(LOWEST, HIGHEST + 1, device=grad.device, dtype=torch.float32)
-    sound = torch.isfinite(flat[::step]) & (flat[::step] != 0)
+    sound = torch.isfinite(some) & (some != 0)
     return ((powers.unsqueeze(0) == sizes.unsqueeze(1)) & sound.unsqueeze(0)).sum(1)

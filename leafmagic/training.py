@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from leafmagic.graph import AutogradGraph, Node
+from leafmagic.graph import AutogradGraph, Node, in_json
 from leafmagic.looks import Held
 from leafmagic.model import Model
 from leafmagic.reach import reach
@@ -73,11 +73,6 @@ def curve_of(root: Root) -> list[list[Any]]:
                 due = max(due, row[0] - gap) + gap
         rows = [*even, rows[-1]]
     return [[step, in_json(value)] for step, value in rows]
-
-
-def in_json(value: float | None) -> float | str | None:
-    """Return a number as JSON can say it: what is not finite as a string."""
-    return value if value is None or math.isfinite(value) else str(value)
 
 
 def _root(model: Model, root: Root, boxes: Mapping[str, Node]) -> dict[str, Any]:

@@ -180,7 +180,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "render": ("boxes", "edits", "graph", "layout", "levels", "render"),
     # What holds it together.
     "training": ("graph", "looks", "model", "reach", "records", "trends"),
-    "histories": ("model", "records", "training", "trends"),
+    "histories": ("graph", "model", "records", "training", "trends"),
     "recording": ("edits", "findings", "graph", "histories", "render"),
     "documents": ("build", "findings", "graph", "recording", "training"),
     "carry": (
