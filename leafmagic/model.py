@@ -60,8 +60,6 @@ class Model:
         tid of a value read from ``.grad`` to the tid of its tensor.
     passes : list of Pass
         Of very many the first and the newest.
-    steps : int
-        Finished backward passes.
     ordinal : int
         Of the newest event.
     laps : Laps
@@ -90,7 +88,6 @@ class Model:
         self.names, self.history, self.rebound = book.names, book.history, book.rebound
         self.grad_values: dict[int, int] = {}
         self.passes: list[Pass] = []
-        self.steps = 0
         self.laps = Laps(place)
         self.seen = 0
         self.ordinal = 0
@@ -124,6 +121,11 @@ class Model:
             Finished: self._finished,
             Raised: partial(setattr, self, "raised"),
         }
+
+    @property
+    def steps(self) -> int:
+        """How many backward passes came to their end."""
+        return self.trends.passes
 
     def feed(self, event: Event) -> None:
         """Take in one event."""
@@ -277,7 +279,6 @@ class Model:
                     self.trends.passed(known.site, known.what, event.value, event.at)
                 break
         if not event.failed:
-            self.steps += 1
             self.laps.passed(event.site, event.ordinal, self.slots.newest_index)
 
     def _measured(self, event: GradientsMeasured) -> None:
@@ -285,7 +286,6 @@ class Model:
         self.gradients.measured(event)
 
     def _pass_repeated(self, event: PassRepeated) -> None:
-        self.steps += 1
         self.laps.passed(event.site, event.ordinal, self.slots.newest_index)
         for known in reversed(self.passes):
             if known.site == event.site:

@@ -137,6 +137,17 @@ def children(model: Model, node: NodeRecord) -> Iterator[Child]:
             yield Child(behind, link.output_nr, carried, node)
 
 
+def walk_behind(model: Model, start: NodeRecord, most: int) -> Iterator[NodeRecord]:
+    """Yield a node and so many of those that a graph leads to from it, the nearest first."""
+    queue, seen = [start], {start.index}
+    for node in queue:
+        yield node
+        for child in children(model, node):
+            if child.node.index not in seen and len(queue) < most:
+                seen.add(child.node.index)
+                queue.append(child.node)
+
+
 def _node_behind(model: Model, link: Link) -> NodeRecord | None:
     if isinstance(link.to, NodeRecord):
         return link.to

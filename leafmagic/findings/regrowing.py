@@ -16,7 +16,7 @@ from leafmagic.findings.texts import text_at
 from leafmagic.looks import Finished, Kept, SourceRead
 from leafmagic.model import Model
 from leafmagic.records import NodeRecord, TensorRecord, best_name
-from leafmagic.shared import children
+from leafmagic.shared import walk_behind
 
 _RUNS = 3
 _MOST_WALKED = 5_000
@@ -156,15 +156,8 @@ class GraphGrowsWithRuns(Rule):
 
 def _leads_to(model: Model, start: NodeRecord, nid: int) -> bool:
     """Tell whether a graph goes on from a node of an earlier trace."""
-    queue, seen = [start], {start.index}
-    for node in queue:
-        if node.nid == nid and node is not start:
-            return True
-        for child in children(model, node):
-            if child.node.index not in seen and len(queue) < _MOST_WALKED:
-                seen.add(child.node.index)
-                queue.append(child.node)
-    return False
+    way = walk_behind(model, start, _MOST_WALKED)
+    return any(node.nid == nid and node is not start for node in way)
 
 
 def _of_name(place: Place, name: str) -> Place:

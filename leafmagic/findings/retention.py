@@ -17,7 +17,7 @@ from leafmagic.looks import Finished, Kept, StepsShown
 from leafmagic.model import Model
 from leafmagic.reach import reach
 from leafmagic.records import NodeRecord, Pass, TensorRecord, best_name
-from leafmagic.shared import children
+from leafmagic.shared import children, walk_behind
 
 _ROUNDS = 3
 GATHERING = ("Add", "Sub", "Cat", "Stack", "Hstack", "Vstack")
@@ -191,15 +191,7 @@ def _before(model: Model, node: NodeRecord, *, closely: bool) -> tuple[NodeRecor
 
 
 def _leads_to(model: Model, start: NodeRecord, goal: NodeRecord) -> bool:
-    queue, seen = [start], {start.index}
-    for node in queue:
-        if node.index == goal.index:
-            return True
-        for child in children(model, node):
-            if child.node.index not in seen and len(queue) < _MOST_STEPS:
-                seen.add(child.node.index)
-                queue.append(child.node)
-    return False
+    return any(node.index == goal.index for node in walk_behind(model, start, _MOST_STEPS))
 
 
 def passed_over(model: Model) -> set[int]:
